@@ -57,7 +57,8 @@ const struct tp_format *const tp_formats[] = {
     &tp_format_npy,           &tp_format_npz,
     &tp_format_safetensors,   &tp_format_weight_map,
     &tp_format_distcp,        &tp_format_distcp_safetensors,
-    &packed_by_gzip,          NULL,
+    &tp_format_megatron,      &packed_by_gzip,
+    NULL,
 };
 
 /* The highest bidder below *bid, which becomes its bid. */
@@ -103,6 +104,12 @@ bool tp_format_pattern(const char *path, struct tp_text *pattern)
 {
     char own[PATTERN_MAX];
     const char *name = tp_file_base_name(path);
+    const size_t folder = tp_megatron_folder(path);
+    if (folder) {
+        tp_text_bytes(pattern, path, folder);
+        tp_text_add(pattern, "mp_rank_*");
+        return true;
+    }
     const char *found = tp_unit_pattern(name, own, sizeof own);
     if (!found)
         return false;
@@ -379,7 +386,7 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (status == TP_OK && file->label.iteration < 0)
         file->label.iteration =
             tp_label_epoch(file->metadata, file->metadata_count);
-    file->flat = true;
+    file->flat = !file->format->claims; /* else it is named for its kind */
     for (size_t i = 0; i < file->tensor_count && file->flat; i++)
         file->flat = !strchr(file->tensors[i].path, '.');
     return status == TP_OK && file->optimizers ? tp_optimizer_names(file, err)
@@ -400,6 +407,31 @@ static enum tp_status name_by_file(struct tp_tensor_file *file,
     return label->tensor_name ? TP_OK : tp_fail_memory(err);
 }
 
+/* The key with the number that its layer has in the whole model; NULL: out of
+ * memory. */
+static const char *shifted_path(struct tp_tensor_file *file, const char *path)
+{
+    for (size_t i = 0; i < file->shift_count; i++) {
+        const struct tp_layer_shift *shift = &file->shifts[i];
+        const size_t length = strlen(shift->prefix);
+        if (strncmp(path, shift->prefix, length) != 0)
+            continue;
+        const size_t digits = strspn(path + length, "0123456789");
+        const int64_t number = tp_digits_value(path + length, digits);
+        if (number < 0 || digits > 9)
+            continue;
+        struct tp_text text = {0};
+        tp_text_add(&text, "%s%lld%s", shift->prefix,
+                    (long long)(number + shift->by), path + length + digits);
+        path = text.failed ? NULL
+                           : tp_arena_text(&file->arena, tp_text_get(&text),
+                                           text.length);
+        tp_text_clear(&text);
+        return path;
+    }
+    return path;
+}
+
 enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
                                     struct tp_label *label,
                                     struct tp_error *err)
@@ -408,9 +440,12 @@ enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
     if (file->labelled)
         return TP_OK;
     struct tp_label own = file->label;
+    const char *path = shifted_path(file, file->tensors[place].path);
     bool named;
+    if (!path)
+        return tp_fail_memory(err);
     enum tp_status status =
-        tp_param_name_label(file->tensors[place].path,
+        tp_param_name_label(path,
                             file->parameters ? file->parameters[place] : NULL,
                             &file->arena, &own, &named, err);
     bool by_file = file->flat && *file->label.tensor_name;
@@ -442,6 +477,10 @@ static void start(struct tp_tensor_file *file)
     file->skips = file->last_skip = NULL;
     file->members = NULL;
     file->member_count = 0;
+    file->rank_files = NULL;
+    file->rank_file_count = 0;
+    file->shifts = NULL;
+    file->shift_count = 0;
     file->state = NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of checkpoints. Each row of the table is compared with a whole name,
- * with a step back to the last '*' where it does not fit; a number takes all
+ * Names of checkpoints. Each row of the table is compared with a whole name, or
+ * with that of a file and its directory where it has a slash, with a step back
+ * to the last '*' where it does not fit; a number takes all
  * digits there are. Several rows may fit (a step and a rank): each says what is
  * not said yet. A name that numbers a shard says no more. Any number in a name
  * as its step was the alternative: that of "model-7b" would be one. Cost: some
@@ -34,6 +35,13 @@ const struct tp_place_pattern tp_place_patterns[] = {
     {"*checkpoint_S", BOTH, "accelerate"},
     {"*ckpt_S", BOTH, ""},
     {"*ckpt-S", BOTH, ""},
+    {"*ckptS", BOTH, ""},
+    {"*checkpoints/S", FILE_ONLY, "a number alone, where checkpoints are"},
+    {"*ckpts/S", FILE_ONLY, ""},
+    {"*steps/S", FILE_ONLY, ""},
+    {"S_steps", BOTH, ""},
+    {"*_S_steps", BOTH, "Stable-Baselines3"},
+    {"*-S-steps", BOTH, ""},
     {"stepS", BOTH, ""},
     {"step-S*", BOTH, "torchtitan"},
     {"step_S*", BOTH, "accelerate"},
@@ -60,6 +68,8 @@ const struct tp_place_pattern tp_place_patterns[] = {
     {"rng_state_R", FILE_ONLY, "transformers"},
     {"random_states_R", FILE_ONLY, "accelerate"},
     {"consolidated.R", FILE_ONLY, "Llama"},
+    {"checkpoint_E_S", FILE_ONLY, "fairseq: epoch and update"},
+    {"checkpointE", FILE_ONLY, "fairseq, DETR: an epoch"},
     {"epoch_E", BOTH, ""},
     {"epochE", BOTH, ""},
     {"epoch-E", BOTH, ""},
@@ -108,6 +118,15 @@ static const char *step(char letter, const char *text, const char *end,
     return after;
 }
 
+/* Where a text may go on with what follows a '*'. */
+static const char *next_place(char letter, const char *text, const char *end)
+{
+    if (letter >= 'a' && letter <= 'z')
+        while (text < end && (*text | 0x20) != letter)
+            text++;
+    return text;
+}
+
 /* Whether the pattern is all of the text. *before: bytes that a '*' at its
  * front took; 0 if it has none. */
 static bool fits(const char *pattern, const char *text, const char *end,
@@ -128,7 +147,7 @@ static bool fits(const char *pattern, const char *text, const char *end,
             text = after;
         } else if (star && mark < end) {
             pattern = star;
-            text = ++mark;
+            text = mark = next_place(*star, mark + 1, end);
         } else {
             return false;
         }
@@ -166,19 +185,33 @@ static void add(struct tp_saved_place *place,
     }
 }
 
-/* Adds what one name says; returns the bytes before what matched. */
-static size_t read_name(const char *name, size_t length, bool file,
-                        struct tp_saved_place *place)
+/* Where the component before the one at `name` begins; `name`: there is none.
+ */
+static const char *component_before(const char *path, const char *name)
 {
+    const char *at = name > path ? name - 1 : name;
+    while (at > path && at[-1] != '/')
+        at--;
+    return at;
+}
+
+/* Adds what one name of a path says; returns the bytes before what matched. */
+static size_t read_name(const char *path, const char *name, size_t length,
+                        bool file, struct tp_saved_place *place)
+{
+    const char *above = component_before(path, name);
     size_t stem = length;
     for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
          row++) {
         struct tp_saved_place found;
+        const bool both = strchr(row->pattern, '/') != NULL;
         size_t before;
         say_nothing(&found);
         if (!(file ? row->file : row->directory) ||
-            !fits(row->pattern, name, name + length, found.number, &before))
+            !fits(row->pattern, both ? above : name, name + length,
+                  found.number, &before))
             continue;
+        before = both ? 0 : before;
         stem = before < stem ? before : stem;
         if (says_nothing(&found))
             break;
@@ -215,13 +248,11 @@ void tp_saved_place_of(const char *path, bool file,
     say_nothing(place);
     *stem = tp_saved_stem(name);
     if (file)
-        *stem = read_name(name, *stem, true, place);
+        *stem = read_name(path, name, *stem, true, place);
     const char *end = name;
     for (int i = 0; i < DIRECTORIES && end > path; i++) {
-        const char *at = --end; /* at a slash */
-        while (at > path && at[-1] != '/')
-            at--;
-        read_name(at, (size_t)(end - at), false, place);
+        const char *at = component_before(path, end);
+        read_name(path, at, (size_t)(end - 1 - at), false, place);
         end = at;
     }
 }

@@ -32,7 +32,8 @@ struct tp_saved_place {
  * One row. `pattern` is all of a name without its extension: lower-case
  * letters and signs stand for themselves, in either case, '*' for any text and
  * a capital letter for digits: S step, E epoch, R rank, T P X D ranks of
- * tensors, pipeline, experts and data, N a number that is none of these.
+ * tensors, pipeline, experts and data, N a number that is none of these. With a
+ * slash it is of a file and the directory it is in.
  */
 struct tp_place_pattern {
     const char *pattern;

@@ -279,12 +279,84 @@ def make_lone_and_flipped(full):
            "wrong CRC-32 in __1_0.distcp")
 
 
+def megatron_part(name, whole, rank, ranks):
+    """What rank of the legacy layout holds of a parameter."""
+    column = ("linear_qkv", "linear_fc1", "word_embeddings", "output_layer")
+    module, leaf = name.split(".")[-2:]
+    if module in column:
+        return whole.chunk(ranks, 0)[rank].clone()
+    if module in ("linear_proj", "linear_fc2") and leaf == "weight":
+        return whole.chunk(ranks, 1)[rank].clone()
+    return whole
+
+
+def megatron_whole(layers):
+    one = {"self_attention.linear_qkv.weight": (12, 4),
+           "self_attention.linear_qkv.bias": (12,),
+           "self_attention.linear_proj.weight": (4, 4),
+           "self_attention.linear_proj.bias": (4,),
+           "mlp.linear_fc1.weight": (8, 4), "mlp.linear_fc2.weight": (4, 8),
+           "mlp.router.weight": (2, 4), "input_layernorm.weight": (4,)}
+    shapes = {"embedding.word_embeddings.weight": (10, 4)}
+    for i in range(layers):
+        shapes.update({f"decoder.layers.{i}.{k}": s for k, s in one.items()})
+    shapes.update({"decoder.final_layernorm.weight": (4,),
+                   "output_layer.weight": (10, 4)})
+    return {k: noise(100 + i, *s, dtype=torch.bfloat16)
+            for i, (k, s) in enumerate(shapes.items())}
+
+
+def make_megatron(unit, tensor_ranks, chunks):
+    """chunks: layers of each stage's virtual stages, [virtual][stage]."""
+    stages = len(chunks[0])
+    whole = megatron_whole(sum(sum(c) for c in chunks))
+    tensors = {}
+    for t in range(tensor_ranks):
+        for p in range(stages):
+            state = {"iteration": 10, "optimizer": {"step": torch.tensor(3)}}
+            for v, counts in enumerate(chunks):
+                before = sum(sum(c) for c in chunks[:v]) + sum(counts[:p])
+                part = {}
+                for name, w in whole.items():
+                    words = name.split(".")
+                    last = v == len(chunks) - 1 and p == stages - 1
+                    if "layers" in words:
+                        layer = int(words[2]) - before
+                        if not 0 <= layer < counts[p]:
+                            continue
+                        words[2] = str(layer)
+                    elif last == name.startswith("emb") or not (
+                            last or v == p == 0):
+                        continue
+                    part[".".join(words)] = megatron_part(name, w, t,
+                                                          tensor_ranks)
+                key = "model" if len(chunks) == 1 else f"model{v}"
+                state[key] = part
+                at = f"mp_rank_{t:02}_{p:03}/model_optim_rng.pt"
+                tensors.update({f"{at}:{key}.{k}": x for k, x in part.items()})
+            folder = path(f"{unit}/{os.path.dirname(at)}")
+            os.makedirs(folder, exist_ok=True)
+            torch.save(state, path(f"{unit}/{at}"))
+    tensors.update({f"assembled:{k}": w for k, w in whole.items()})
+    expect(unit, tensors)
+
+
+def make_megatrons():
+    make_megatron("good-megatron", 2, [[2, 1]])
+    make_megatron("good-megatron_virtual", 1, [[1, 1], [1, 1]])
+    make_megatron("bad-megatron", 2, [[1, 1]])
+    shutil.rmtree(path("bad-megatron/mp_rank_01_001"))
+    EXPECTED["bad-megatron"] = {
+        "": {"error": "mp_rank_01_001 is not there"}}
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
     make_safetensors()
     make_sharded()
     make_dcp()
+    make_megatrons()
     with open(path("expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=1, sort_keys=True)
         f.write("\n")

@@ -69,7 +69,7 @@ def npy(array, version=None, **how):
 def archive(records, method=zipfile.ZIP_STORED):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as made:
-        for name, content in records.items():
+        for name, content in getattr(records, "items", lambda: records)():
             info = zipfile.ZipInfo(name)
             info.compress_type = method
             made.writestr(info, content)
@@ -158,6 +158,10 @@ def numpy_archives():
     put("good-stored.npz", archive(parts), "stored members", arrays)
     put("good-deflated.npz", archive(parts, zipfile.ZIP_DEFLATED),
         "deflated members", arrays)
+    twice = [("w.npy", npy(a)), ("v.npy", npy(a)), ("w.npy", npy(a + 1))]
+    put("bad-name_twice.npz", archive(twice), "two members of one name",
+        {"v": a, "w": a + 1})
+    EXPECTED["bad-name_twice.npz"]["w.npy"] = {"skip": "later member"}
     parts["bad.npy"] = b"no array"
     put("bad-member.npz", archive(parts), "a member that is no array", arrays,
         {"bad": "no array"})

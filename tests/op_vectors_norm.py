@@ -76,6 +76,39 @@ def instance_norm(v):
     v.call("Functional.instance_norm", v.special(1.0).reshape(1, 2, 3))
 
 
+def normalize(v):
+    name = "Functional.normalize"
+    for shape in ((1,), (5,), (2, 3), (2, 1, 3), (3, 2, 2), (0, 3), (2, 0)):
+        for axis in range(len(shape)):
+            v.call(name, v.real(*shape), dim=axis)
+            v.call(name, v.real(*shape), 1.0, axis - len(shape))
+            v.call(name, v.real(*shape, low=0.5), 3, axis, 1e-6)
+        if len(shape) > 1:
+            v.call(name, v.real(*shape))
+            v.call(name, v.real(*shape), p=2.0, eps=20.0)
+            if 0 not in shape:
+                v.call(name, v.real(*shape), float("inf"), -1)
+    v.call(name, v.real(3, 2, low=0, high=0))
+    v.call(name, v.special(1.0).reshape(3, 2))
+
+
+def cosine(v):
+    name = "cosine_similarity"
+    for shape in ((2, 3), (4, 5), (2, 1, 3), (3, 2, 2), (0, 3), (2, 0)):
+        v.call(f"Functional.{name}", v.real(*shape), v.real(*shape))
+        v.call(f"Torch.{name}", v.real(*shape), v.real(*shape), dim=-1)
+        v.call(f"Functional.{name}", v.real(*shape), v.real(*shape), 0, 1e-6)
+        v.call(f"Torch.{name}", v.real(*shape), v.real(*shape), eps=20.0)
+        v.call(f"Functional.{name}", v.real(*shape), v.real(*shape[1:]),
+               dim=-1)
+    for other in ((1, 3), (2, 1), (1, 1), (4, 2, 3)):
+        v.call(f"Functional.{name}", v.real(2, 3), v.real(*other))
+    v.call(f"Torch.{name}", v.real(5), v.real(5), dim=0)
+    v.call(f"Functional.{name}", v.real(2, 3), v.real(2, 3, low=0, high=0))
+    v.call(f"Functional.{name}", v.special(1.0).reshape(3, 2), v.real(3, 2))
+
+
 def make(v):
-    for part in (layer_norm, rms_norm, group_norm, batch_norm, instance_norm):
+    for part in (layer_norm, rms_norm, group_norm, batch_norm, instance_norm,
+                 normalize, cosine):
         part(v)

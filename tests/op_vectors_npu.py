@@ -93,7 +93,26 @@ def layout_again(x, layout):
 def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None,
                          padding_mask=None, atten_mask=None, scale=1.0,
                          keep_prob=1.0, pre_tockens=2147483647,
-                         next_tockens=2147483647, sparse_mode=0):
+                         next_tockens=2147483647, actual_seq_qlen=None,
+                         actual_seq_kvlen=None, sparse_mode=0):
+    if input_layout == "TND":
+        def packed(q, k, u):
+            done, r, c = [], 0, 0
+            for row, key in zip(actual_seq_qlen, actual_seq_kvlen):
+                a, b, d = (x.unsqueeze(0) for x in (
+                    q[r:row], k[c:key], u[c:key]))
+                done.append(composed(a, b, d, head_num, "BSND", None, None,
+                                     scale, sparse_mode)[0])
+                r, c = row, key
+            return torch.cat(done)
+        return Whole.apply(packed, query, key, value)
+    return Whole.apply(lambda q, k, u: composed(
+        q, k, u, head_num, input_layout, pse, atten_mask, scale, sparse_mode),
+        query, key, value)
+
+
+def composed(query, key, value, head_num, input_layout, pse, atten_mask,
+             scale, sparse_mode):
     def attention(q, k, u):
         q = heads_first(q, input_layout, head_num)
         width = q.shape[-1]
@@ -116,12 +135,19 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None,
         if hidden is not None:
             scores = scores.masked_fill(hidden, float("-inf"))
         return layout_again(torch.softmax(scores, -1) @ u, input_layout)
-    return Whole.apply(attention, query, key, value)
+    return attention(query, key, value)
 
 
 def npu_grouped_matmul(x, weight, bias=None, group_list=None, split_item=0,
                        group_type=-1, group_list_type=0):
     sizes = [len(x), len(weight)]
+    if group_type == 2:
+        ends = list(group_list)
+        if group_list_type == 1:
+            ends = torch.tensor(ends).cumsum(0).tolist()
+        parts = list(zip([0] + [int(end) for end in ends], ends))
+        return [Whole.apply(lambda a, b: torch.stack(
+            [a[:, i:j] @ b[i:j] for i, j in parts]), *x, *weight)]
 
     def products(*all):
         xs, ws = all[:sizes[0]], all[sizes[0]:sum(sizes)]
@@ -250,6 +276,49 @@ def grouped(v):
            group_list=[1, 2], split_item=3, group_type=0)
 
 
+def packed(v):
+    """Sequences one below the other."""
+    name = "NPU.npu_fusion_attention"
+    triangle = torch.triu(torch.ones(4, 4), 1) > 0
+    for rows, keys in (((3,), (3,)), ((2, 5), (2, 5)), ((1, 3, 4), (2, 4, 7)),
+                       ((2, 2, 3), (1, 1, 4))):
+        def sides(heads=2, own=2):
+            return [v.real(s, n, 2, low=-2, high=2)
+                    for s, n in ((rows[-1], heads), (keys[-1], own),
+                                 (keys[-1], own))]
+        ends = {"actual_seq_qlen": list(rows), "actual_seq_kvlen": list(keys)}
+        v.call(name, *sides(), 2, "TND", **ends)
+        v.call(name, *sides(), 2, input_layout="TND", scale=0.5, **ends)
+        v.call(name, *sides(own=1), 2, "TND", scale=0.25, **ends)
+        v.call(name, *sides(4, 2), 4, "TND", scale=0.5, sparse_mode=2,
+               atten_mask=triangle, **ends)
+        if all(b >= a for a, b in zip(
+                torch.tensor(rows).diff(prepend=torch.tensor([0])).tolist(),
+                torch.tensor(keys).diff(prepend=torch.tensor([0])).tolist())):
+            v.call(name, *sides(), 2, "TND", scale=0.5, sparse_mode=3,
+                   atten_mask=triangle, **ends)
+
+
+def summed(v):
+    """Groups of what is summed over."""
+    name = "NPU.npu_grouped_matmul"
+    for m, n, ends in ((2, 3, [2, 5]), (1, 1, [1]), (3, 2, [1, 1, 4]),
+                       (2, 2, [3, 4, 6, 6]), (4, 1, [2, 3])):
+        lengths = [b - a for a, b in zip([0] + ends, ends)]
+        v.call(name, [v.real(m, ends[-1])], [v.real(ends[-1], n)],
+               group_list=ends, split_item=3, group_type=2)
+        v.call(name, [v.real(m, ends[-1])], [v.real(ends[-1], n)],
+               group_list=torch.tensor(ends), split_item=2, group_type=2)
+        v.call(name, [v.real(m, ends[-1])], [v.real(ends[-1], n)],
+               group_list=torch.tensor(lengths), split_item=3, group_type=2,
+               group_list_type=1)
+        v.call(name, [v.real(m, ends[-1])], [v.real(ends[-1], n)],
+               group_list=lengths, split_item=3, group_type=2,
+               group_list_type=1)
+    v.call(name, [v.special(1.0).reshape(2, 3)], [v.real(3, 2)],
+           group_list=[1, 3], split_item=3, group_type=2)
+
+
 def make(v):
-    for part in (rotary, swiglu, scaled, rms, fusion, grouped):
+    for part in (rotary, swiglu, scaled, rms, fusion, grouped, packed, summed):
         part(v)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Elementwise operators, under all names that they have."""
 
+import torch
+
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (2, 0, 3), (1, 1, 4), (2, 1, 2, 2)]
 PAIRS = [((), ()), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)),
          ((2, 1), (1, 3)), ((), (2, 2)), ((2, 2), ()), ((0,), (1,)),
@@ -251,9 +253,28 @@ def three(v):
            value=-0.001)
 
 
+def numbers(v):
+    """nan_to_num: what is none becomes one."""
+    for shape in ((), (1,), (5,), (2, 3), (0,), (2, 0)):
+        v.call("Torch.nan_to_num", v.real(*shape))
+        v.call("Tensor.nan_to_num", v.real(*shape), 0.5)
+    for i in range(4):
+        v.call("Torch.nan_to_num", v.special(0.5 * i))
+        v.call("Torch.nan_to_num", v.special(0.5 * i), 1.5)
+        v.call("Torch.nan_to_num", v.special(0.5 * i), nan=-2.0, posinf=8.0)
+        v.call("Tensor.nan_to_num", v.special(0.5 * i), 0.0, 1e4, -1e4)
+        v.call("Tensor.nan_to_num", v.special(0.5 * i), neginf=-1.0)
+    v.call("Tensor.nan_to_num_", v.special(3.0), backward=False)
+    v.call("Torch.nan_to_num", v.special(3.0), None, None, None)
+    v.call("Torch.nan_to_num", v.whole(4))
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        v.call("Torch.nan_to_num", v.special(1.0, grad=False).to(dtype))
+
+
 def make(v):
     one(v)
     activations(v)
     two(v)
     bits(v)
     three(v)
+    numbers(v)

@@ -106,7 +106,56 @@ def orders(v):
         v.call("Tensor.sort", v.real(4, step=0.0001), descending=True)
 
 
+def middles(v):
+    """One element by its rank; NaN is beyond all numbers, or left out."""
+    nan = float("nan")
+    for name in ("median", "nanmedian"):
+        for shape in SHAPES + [(4, 5)]:
+            v.call(f"Torch.{name}", v.real(*shape, step=0.0001))
+            for axis in range(len(shape)):
+                v.call(f"Torch.{name}", v.real(*shape, step=0.0001), axis)
+                v.call(f"Tensor.{name}", v.real(*shape, step=0.0001),
+                       dim=axis - len(shape), keepdim=True)
+        v.call(f"Torch.{name}", v.real(6, step=1, low=-1, high=1))
+        v.call(f"Torch.{name}", v.special(1.0, 2.0))
+        v.call(f"Torch.{name}", v.special(1.0, 2.0), 0)
+        v.call(f"Torch.{name}", v.special(nan).reshape(2, 3), 1)
+        v.call(f"Torch.{name}", v.special(nan)[:1].detach())
+        v.call(f"Torch.{name}", v.real(0))
+        v.call(f"Torch.{name}", v.whole(5))
+    for shape in SHAPES[1:] + [(4, 5)]:
+        for axis in range(len(shape)):
+            for k in {1, shape[axis]}:
+                v.call("Torch.kthvalue", v.real(*shape, step=0.0001), k, axis)
+                v.call("Tensor.kthvalue", v.real(*shape, step=0.0001), k=k,
+                       dim=axis - len(shape), keepdim=True)
+    v.call("Torch.kthvalue", v.special(1.0), 2)
+    v.call("Torch.kthvalue", v.special(1.0), 6)
+    v.call("Torch.kthvalue", v.real(2, 0, 3), 1)
+    for flag in (False, True):
+        v.call("Torch.sort", v.special(1.0, 2.0), 0, flag)
+        v.call("Torch.topk", v.special(1.0, 2.0), 3, 0, flag)
+    v.call("Torch.sort", v.real())
+    v.call("Torch.sort", v.real(2, 0))
+
+
+def products(v):
+    for shape in SHAPES + [(0,), (2, 0), (4, 5)]:
+        for axis in range(max(len(shape), 1)):
+            v.call("Torch.cumprod", v.real(*shape, step=0.5), axis)
+            v.call("Tensor.cumprod", v.real(*shape, low=0.5),
+                   dim=axis - max(len(shape), 1))
+    for zeros in ((0.0, 2.0, 3.0), (2.0, 0.0, 3.0), (0.0, 2.0, 0.0)):
+        v.call("Torch.cumprod", v.special(*zeros)[5:].detach()
+               .requires_grad_(), 0)
+    v.call("Tensor.cumprod_", v.real(2, 3), 1, backward=False)
+    v.call("Torch.cumprod", v.special(1.0), 0, backward=False)
+    v.call("Torch.cumprod", v.whole(5, low=-3), 0)
+
+
 def make(v):
     sums(v)
     extremes(v)
     orders(v)
+    middles(v)
+    products(v)

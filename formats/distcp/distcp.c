@@ -386,7 +386,7 @@ static enum tp_status add_of_ranks(struct reading *r)
 {
     struct tp_unit *unit = r->unit;
     enum tp_status status =
-        tp_file_set_find(unit->set, is_of_rank, NULL, r->err);
+        tp_file_set_find(unit->set, is_of_rank, NULL, NULL, r->err);
     const size_t count = tp_file_set_count(unit->set);
     if (status == TP_OK && count == 0)
         status = tp_fail(r->err, TP_E_NOT_FOUND, -1,
@@ -441,7 +441,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
 {
     const char *name = tp_file_base_name(file->path);
     if (strcmp(name, ".metadata.tmp") == 0)
-        return tp_fail(err, TP_E_DAMAGED, -1,
+        return tp_fail(err, TP_E_NOT_FOUND, -1,
                        "an unfinished checkpoint: .metadata is written last, "
                        "and this was not renamed to it");
     struct reading r = {.unit = tp_unit_new(file),

@@ -254,7 +254,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     file->metadata_count = 0;
     if (status == TP_OK)
         status = tp_file_set_find(r.unit->set, is_of_unit,
-                                  tp_file_base_name(file->path), err);
+                                  tp_file_base_name(file->path), NULL, err);
     if (status == TP_OK && tp_file_set_count(r.unit->set) == 0)
         status = tp_fail(err, TP_E_NOT_FOUND, -1,
                          "no file of the folder is named so");

@@ -143,7 +143,7 @@ enum tp_status tp_unit_item_open(struct tp_unit *unit, size_t member,
     enum tp_status status =
         tp_file_set_take(unit->set, member, &item->bytes, err);
     if (status == TP_E_NOT_FOUND)
-        return tp_fail(err, TP_E_DAMAGED, -1, "its file %s is not there",
+        return tp_fail(err, TP_E_NOT_FOUND, -1, "its file %s is not there",
                        tp_file_set_name(unit->set, member));
     if (status != TP_OK)
         return status;

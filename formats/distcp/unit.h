@@ -69,6 +69,12 @@ enum tp_status tp_unit_keep_dense(struct tp_unit *unit, size_t member,
 extern const struct tp_format tp_format_weight_map;
 extern const struct tp_format tp_format_distcp;
 extern const struct tp_format tp_format_distcp_safetensors;
+extern const struct tp_format tp_format_megatron;
+
+/* Of a file of a rank of Megatron-LM's legacy layout, the bytes of its path
+ * before the folder of its rank, where the unit "mp_rank_*" is; 0: another
+ * file, or one without a folder above. */
+size_t tp_megatron_folder(const char *path);
 
 /* The pattern that stands for a file and its like, for those that have no
  * index: NULL, or in `pattern` of `room` bytes. */

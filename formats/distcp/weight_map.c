@@ -329,7 +329,7 @@ static enum tp_status tell_lost(struct map *map, size_t shard,
                 "first %.80s",
                 lost, lost == 1 ? "" : "s", name, path);
     else if (read == TP_E_NOT_FOUND)
-        tp_fail(&told, TP_E_DAMAGED, -1,
+        tp_fail(&told, TP_E_NOT_FOUND, -1,
                 "the file %s of the index is not there; it has %zu of %zu "
                 "tensors, first %.80s",
                 name, lost, map->count, path);

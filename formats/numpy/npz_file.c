@@ -14,6 +14,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/text_index.h"
 #include "data/tensor_path.h"
 #include "formats/numpy/npy.h"
 #include "formats/numpy/numpy_formats.h"
@@ -56,6 +57,7 @@ struct reading {
     struct tp_zip *zip;
     unsigned char *head; /* TP_NPY_HEAD_MAX bytes                          */
     size_t length;       /* of them that were read                         */
+    struct tp_text_index last; /* the last member of each name             */
 };
 
 /* The storage of the elements of a member whose head was read. */
@@ -101,13 +103,14 @@ static const char *path_of(struct reading *r, const char *name)
 }
 
 /* Reads one member; TP_E_NOT_FOUND: it is something else than an array. */
-static enum tp_status read_member(struct reading *r, const char *name,
+static enum tp_status read_member(struct reading *r, uint64_t index,
                                   struct tp_tensor *tensor,
                                   struct tp_error *err)
 {
     struct tp_zip_record record;
     struct tp_npy_head head;
-    enum tp_status status = tp_zip_find(r->zip, name, &record, err);
+    const char *name = tp_zip_name(r->zip, index);
+    enum tp_status status = tp_zip_at(r->zip, index, name, &record, err);
     if (status == TP_OK)
         status = tp_zip_peek(r->zip, &record, r->head, TP_NPY_HEAD_MAX,
                              &r->length, err);
@@ -130,6 +133,32 @@ static enum tp_status read_member(struct reading *r, const char *name,
     return tp_npy_tensor(&head, storage, tensor, err);
 }
 
+static enum tp_status index_names(struct reading *r, struct tp_error *err)
+{
+    const uint64_t count = tp_zip_count(r->zip);
+    if (!tp_text_index_init(&r->last, (size_t)count))
+        return tp_fail_memory(err);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = tp_zip_name(r->zip, i);
+        if (name)
+            *tp_text_index_put(&r->last, name) = (size_t)i;
+    }
+    return TP_OK;
+}
+
+/* Says of a member that it is not read, since a later one has its name. */
+static enum tp_status tell_twice(struct reading *r, const char *name,
+                                 struct tp_error *err)
+{
+    struct tp_error why = {0};
+    const char *path = tp_tensor_path(&r->file->arena, name, strlen(name));
+    tp_fail(&why, TP_E_UNSUPPORTED, -1,
+            "a later member of the archive has this name, too, and is the one "
+            "that numpy reads");
+    return path ? tp_tensor_file_skip(r->file, path, &why, err)
+                : tp_fail_memory(err);
+}
+
 static enum tp_status read_members(struct reading *r, struct tp_error *err)
 {
     struct tp_tensor_file *file = r->file;
@@ -144,7 +173,12 @@ static enum tp_status read_members(struct reading *r, struct tp_error *err)
         struct tp_error why = {0};
         if (!name)
             continue;
-        enum tp_status status = read_member(r, name, tensor, &why);
+        if (tp_text_index_of(&r->last, name) != i) {
+            if (tell_twice(r, name, err) != TP_OK)
+                return TP_E_MEMORY;
+            continue;
+        }
+        enum tp_status status = read_member(r, i, tensor, &why);
         const char *path = status == TP_E_NOT_FOUND ? "" : path_of(r, name);
         if (status == TP_E_MEMORY || !path)
             return tp_fail_memory(err);
@@ -188,9 +222,12 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     file->state = zip;
     if (!has_arrays(zip))
         return tp_fail(err, TP_E_NOT_FOUND, -1, "no member is a .npy file");
-    struct reading r = {file, zip, malloc(TP_NPY_HEAD_MAX), 0};
-    status = r.head ? read_members(&r, err) : tp_fail_memory(err);
+    struct reading r = {file, zip, malloc(TP_NPY_HEAD_MAX), 0, {0}};
+    status = r.head ? index_names(&r, err) : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = read_members(&r, err);
     file->metadata_count = 0; /* it says nothing of itself */
+    tp_text_index_clear(&r.last);
     free(r.head);
     return status;
 }

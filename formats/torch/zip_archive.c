@@ -359,17 +359,23 @@ enum tp_status tp_zip_find(struct tp_zip *zip, const char *name,
                            struct tp_zip_record *record, struct tp_error *err)
 {
     zip_int64_t index = zip_name_locate(zip->archive, name, ZIP_FL_ENC_RAW);
-    zip_stat_t stat;
     if (index < 0)
         return tp_fail(err, TP_E_NOT_FOUND, -1, "the archive has no record %s",
                        name);
-    if (zip_stat_index(zip->archive, (zip_uint64_t)index, 0, &stat) < 0)
+    return tp_zip_at(zip, (uint64_t)index, name, record, err);
+}
+
+enum tp_status tp_zip_at(struct tp_zip *zip, uint64_t index, const char *name,
+                         struct tp_zip_record *record, struct tp_error *err)
+{
+    zip_stat_t stat;
+    if (zip_stat_index(zip->archive, index, 0, &stat) < 0)
         return fail_zip(zip, zip_get_error(zip->archive), name, err);
     enum tp_status status = check_record(zip, name, &stat, err);
     if (status != TP_OK)
         return status;
     *record = (struct tp_zip_record){
-        .index = (uint64_t)index,
+        .index = index,
         .size = stat.size,
         .packed = stat.comp_size,
         .crc32 = stat.crc,

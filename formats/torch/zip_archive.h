@@ -77,6 +77,10 @@ const char *tp_zip_name(struct tp_zip *zip, uint64_t index);
 enum tp_status tp_zip_find(struct tp_zip *zip, const char *name,
                            struct tp_zip_record *record, struct tp_error *err);
 
+/* The same of the record of a number, where several have one name. */
+enum tp_status tp_zip_at(struct tp_zip *zip, uint64_t index, const char *name,
+                         struct tp_zip_record *record, struct tp_error *err);
+
 /* Where the content of a record is. */
 struct tp_zip_content {
     struct tp_bytes bytes; /* the input, or memory of its own              */

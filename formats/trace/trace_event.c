@@ -259,18 +259,23 @@ static bool add_sync(struct tp_events *events,
 static bool add_inputs(struct tp_events *events,
                        const struct tp_trace_arguments *args)
 {
-    struct tp_text *joined = &events->joined;
     const struct tp_event_text *lists = args->inputs;
+    size_t length = TP_INPUT_LISTS - 1;
     if (!lists[TP_INPUT_DIMS].size)
         return true;
-    joined->length = 0;
+    for (int i = 0; i < TP_INPUT_LISTS; i++)
+        length += lists[i].size;
+    if (tp_grow(&events->joined, &events->joined_capacity, length, 1, NULL))
+        return false;
+    char *to = events->joined;
     for (int i = 0; i < TP_INPUT_LISTS; i++) {
         if (i)
-            tp_text_bytes(joined, TP_INPUT_END, 1);
-        tp_text_bytes(joined, lists[i].data, lists[i].size);
+            *to++ = *TP_INPUT_END;
+        if (lists[i].size)
+            memcpy(to, lists[i].data, lists[i].size);
+        to += lists[i].size;
     }
-    return !joined->failed && tp_events_add_inputs(events, joined->data,
-                                                   joined->length) == TP_OK;
+    return tp_events_add_inputs(events, events->joined, length) == TP_OK;
 }
 
 static bool add_detail(struct tp_events *events, uint8_t category,

@@ -20,6 +20,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/text_index.h"
 
 enum { OPEN_MAX = 64 };
@@ -95,14 +96,10 @@ static bool reserve_name(struct tp_file_set *set)
     return true;
 }
 
-enum tp_status tp_file_set_add(struct tp_file_set *set, const char *name,
-                               size_t *number, struct tp_error *err)
+/* Puts in the name, unless it is there. */
+static enum tp_status put(struct tp_file_set *set, const char *name,
+                          size_t *number, struct tp_error *err)
 {
-    if (!tp_file_set_takes(name))
-        return tp_fail(err, TP_E_DAMAGED, -1,
-                       "the file \"%s\" is not one of the same folder; it is "
-                       "not opened",
-                       name);
     if (!reserve_name(set) ||
         tp_grow(&set->members, &set->room, set->count + 1,
                 sizeof *set->members, NULL) != TP_OK)
@@ -119,6 +116,17 @@ enum tp_status tp_file_set_add(struct tp_file_set *set, const char *name,
     }
     *number = *place;
     return TP_OK;
+}
+
+enum tp_status tp_file_set_add(struct tp_file_set *set, const char *name,
+                               size_t *number, struct tp_error *err)
+{
+    if (!tp_file_set_takes(name))
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "the file \"%s\" is not one of the same folder; it is "
+                       "not opened",
+                       name);
+    return put(set, name, number, err);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -146,13 +154,28 @@ static enum tp_status list_names(DIR *folder,
     return TP_OK;
 }
 
+/* Puts in NAME or, unless it is NULL, NAME/below. */
+static enum tp_status put_below(struct tp_file_set *set, const char *name,
+                                const char *below, struct tp_error *err)
+{
+    size_t number;
+    struct tp_text path = {0};
+    tp_text_add(&path, "%s%s%s", name, below ? "/" : "", below ? below : "");
+    enum tp_status status =
+        path.failed ? tp_fail_memory(err)
+                    : put(set, tp_text_get(&path), &number, err);
+    tp_text_clear(&path);
+    return status;
+}
+
 enum tp_status tp_file_set_find(struct tp_file_set *set,
                                 bool (*wanted)(const void *context,
                                                const char *name),
-                                const void *context, struct tp_error *err)
+                                const void *context, const char *below,
+                                struct tp_error *err)
 {
     char **names = NULL;
-    size_t count = 0, number;
+    size_t count = 0;
     DIR *folder = opendir(set->folder);
     if (!folder)
         return tp_fail_errno(err, "cannot read the folder %s", set->folder);
@@ -163,7 +186,7 @@ enum tp_status tp_file_set_find(struct tp_file_set *set,
         qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 0; i < count; i++) {
         if (status == TP_OK)
-            status = tp_file_set_add(set, names[i], &number, err);
+            status = put_below(set, names[i], below, err);
         free(names[i]);
     }
     free(names);

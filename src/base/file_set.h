@@ -30,11 +30,13 @@ enum tp_status tp_file_set_add(struct tp_file_set *set, const char *name,
                                size_t *number, struct tp_error *err);
 
 /* Puts in the files of the folder whose names are wanted, in the order of their
- * names. TP_E_IO: the folder cannot be read; TP_E_MEMORY. */
+ * names; or, unless `below` is NULL, the file of that name in each folder that
+ * is wanted. TP_E_IO: the folder cannot be read; TP_E_MEMORY. */
 enum tp_status tp_file_set_find(struct tp_file_set *set,
                                 bool (*wanted)(const void *context,
                                                const char *name),
-                                const void *context, struct tp_error *err);
+                                const void *context, const char *below,
+                                struct tp_error *err);
 
 /* How many there are, and their names. */
 size_t tp_file_set_count(const struct tp_file_set *set);

@@ -161,11 +161,8 @@ static enum tp_status add_link(struct tp_found_list *list, char *path,
 static enum tp_status visit_file(struct finder *finder, char *path,
                                  const struct stat *info)
 {
-    struct stat itself;
     bool is_new = false;
     struct tp_found_list *list = finder->list;
-    if (lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode))
-        return add_link(list, path, finder->err);
     enum tp_status status = seen_add(list->seen, info, &is_new, finder->err);
     if (status == TP_OK && (is_new || info->st_nlink > 1))
         return add_file(list, path, (uint64_t)info->st_size, finder->err);
@@ -177,10 +174,17 @@ static enum tp_status visit_file(struct finder *finder, char *path,
 static enum tp_status visit(struct finder *finder, char *path)
 {
     struct stat info;
-    bool is_new = false;
+    bool is_new = false, is_link = false;
     enum tp_status status = TP_OK;
-    if (stat(path, &info) != 0)
+    int failed = lstat(path, &info);
+    if (!failed && S_ISLNK(info.st_mode)) {
+        is_link = true;
+        failed = stat(path, &info);
+    }
+    if (failed)
         status = add_problem(finder, path);
+    else if (S_ISREG(info.st_mode) && is_link)
+        return add_link(finder->list, path, finder->err);
     else if (S_ISREG(info.st_mode))
         return visit_file(finder, path, &info);
     else if (S_ISDIR(info.st_mode)) {

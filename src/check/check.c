@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "check/check.h"
 
+#include "check/check_package.h"
+
 /* What is given to each task. */
 struct reading {
     const struct tp_check_request *request;
@@ -79,6 +81,8 @@ enum tp_status tp_check_read(const struct tp_check_request *request,
     if (status == TP_OK && request->stop && *request->stop)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     drop_others(list);
+    if (status == TP_OK && !tp_package_lower(list->files, list->count))
+        status = tp_fail_memory(err);
     check->lang = lang_of(list);
     if (status == TP_OK && list->count == 0)
         status = fail_without_files(list, err);

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "check/check_facts.h"
+#include "check/check_tells.h"
 #include "check/check_walk.h"
 #include "check/deepspeed.h"
 #include "check/rules_launch.h"
@@ -142,6 +143,7 @@ enum tp_status tp_check_source(const char *source, size_t length,
     if (status == TP_OK) {
         place_findings(source, length, &file->findings);
         note_problem(&script, file);
+        file->tells = tp_tells_read(&script.tokens);
     }
     tp_script_clear(&script);
     return status;

@@ -11,8 +11,10 @@
 /* What became of one file. */
 struct tp_check_file {
     char *path;
-    bool named; /* by the user, not found in a directory                  */
+    bool named;  /* by the user, not found in a directory                  */
+    size_t root; /* of which it is; those that are named share 0          */
     const struct tp_check_settings *settings; /* borrowed                 */
+    unsigned tells; /* to others of its root: TP_TELLS_...                */
     struct tp_check_findings findings;
     struct tp_check_place *places; /* by line of a finding, less 1; NULL:
                                       lines are those of the file         */

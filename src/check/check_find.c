@@ -222,7 +222,10 @@ static bool take_file(struct finder *finder, char *path,
         }
     }
     list->files[list->count++] = (struct tp_check_file){
-        .path = path, .named = named, .settings = &root->project->settings};
+        .path = path,
+        .named = named,
+        .root = named ? 0 : (size_t)(root - finder->roots) + 1,
+        .settings = &root->project->settings};
     return true;
 }
 

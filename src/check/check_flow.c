@@ -59,20 +59,54 @@ uint32_t tp_flow_autocast_dtype(const struct tp_flow *flow,
                : 0;
 }
 
-bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
+/* The argument of autocast that turns it off, or 0. */
+static uint32_t enabled_of(const struct tp_flow *flow, uint32_t node)
 {
     struct tp_call call;
     if (flow->at[node].kind != TP_PY_CALL)
-        return false;
+        return 0;
     tp_call_read(flow->script, node, &call);
     /* the old autocasts have no device in front */
     size_t place =
         strstr(call.path, ".cuda.") || strstr(call.path, ".cpu.") ? 0 : 2;
-    uint32_t enabled = tp_script_argument(flow->script, node, "enabled", place);
+    return call.role == TP_DOES_AUTOCAST
+               ? tp_script_argument(flow->script, node, "enabled", place)
+               : 0;
+}
+
+bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    uint32_t enabled = enabled_of(flow, node);
+    if (flow->at[node].kind != TP_PY_CALL)
+        return false;
+    tp_call_read(flow->script, node, &call);
     uint32_t dtype = tp_script_argument(flow->script, node, "dtype", 1);
     return call.role == TP_DOES_AUTOCAST &&
            ((enabled && tp_flow_is(flow, enabled, "False")) ||
             (dtype && tp_flow_is(flow, dtype, "float32")));
+}
+
+bool tp_flow_is_off_by_default(const struct tp_flow *flow, uint32_t node)
+{
+    size_t length;
+    uint32_t parameter = 0, enabled = enabled_of(flow, node);
+    const char *text = tp_script_text(flow->script, enabled, &length);
+    while (flow->scope.function && text &&
+           flow->at[enabled].kind == TP_PY_NAME) {
+        parameter = tp_function_parameter(flow->script, flow->scope.function,
+                                          parameter);
+        if (!parameter)
+            break;
+        const struct tp_py_token *name =
+            &flow->script->tokens.at[flow->at[parameter].token];
+        uint32_t value = tp_py_last(&flow->script->tree, parameter);
+        if (name->length == length && value &&
+            tp_flow_is(flow, value, "False") &&
+            !memcmp(flow->script->tokens.source + name->start, text, length))
+            return true;
+    }
+    return false;
 }
 
 bool tp_flow_is_optimizer(const struct tp_flow *flow, uint32_t node)
@@ -116,10 +150,20 @@ bool tp_flow_is_network(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
+/* Whether a framework wraps the networks of the script, whose autocast then
+ * gives back fp32. */
+static bool is_wrapped(const struct tp_flow *flow)
+{
+    return tp_flow_knows(flow, "Accelerator") ||
+           tp_flow_knows(flow, "accelerator") ||
+           tp_flow_knows(flow, "Fabric") || tp_flow_knows(flow, "fabric");
+}
+
 /* What a call of a network gives; 0: it is none. */
 static uint32_t value_of_network(const struct tp_flow *flow, uint32_t function)
 {
-    if (!tp_flow_is_network(flow, function))
+    if (!tp_flow_is_network(flow, function) ||
+        (flow->scope.autocast && is_wrapped(flow)))
         return 0;
     uint32_t tags = value_of_name(flow, function);
     uint32_t guess = tags & TP_TAG_MODULE ? 0 : TP_TAG_GUESS;

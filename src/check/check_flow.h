@@ -26,6 +26,10 @@ uint32_t tp_flow_autocast_dtype(const struct tp_flow *flow,
  * float32, which is none. */
 bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node);
 
+/* Whether it is only on where the caller of the function says so: its enabled
+ * is a parameter that is False by default. */
+bool tp_flow_is_off_by_default(const struct tp_flow *flow, uint32_t node);
+
 /* Whether an object is a network: by what made it, or by its name. */
 bool tp_flow_is_network(const struct tp_flow *flow, uint32_t node);
 

@@ -203,18 +203,21 @@ static bool is_one_of(const char *rule, const char *const *rules)
 }
 
 void tp_check_say_frame(const struct tp_check *check, const char *frame,
-                        const char *const *rules, struct tp_text *text)
+                        bool named, const char *const *rules,
+                        struct tp_text *text)
 {
     struct frame parts;
     const struct tp_check_file *file =
         read_frame(frame, &parts) ? file_of(check, frame, parts.length) : NULL;
     if (!file)
         return;
-    tp_text_add(text, " In ");
-    tp_text_printable(text, parts.function);
-    tp_text_add(text, " at ");
-    tp_text_printable(text, file->path);
-    tp_text_add(text, ":%u", parts.line);
+    if (!named) {
+        tp_text_add(text, " In ");
+        tp_text_printable(text, parts.function);
+        tp_text_add(text, " at ");
+        tp_text_printable(text, file->path);
+        tp_text_add(text, ":%u", parts.line);
+    }
     uint32_t first = parts.line, last = parts.line;
     widen_in_file(file->path, widen_function, &first, &last);
     bool any = false;
@@ -227,7 +230,7 @@ void tp_check_say_frame(const struct tp_check *check, const char *frame,
         say_finding(at, check->lang, text);
         any = true;
     }
-    tp_text_add(text, any ? "" : ".");
+    tp_text_add(text, any || named ? "" : ".");
 }
 
 void tp_check_say_places(const struct tp_check *check, const char *const *rules,

@@ -25,10 +25,12 @@ bool tp_check_knows_frame(const struct tp_check *check, const char *frame);
  * Adds " In FUNCTION at FILE:N check says: line M: ..." for each finding of
  * one of some rules, which NULL ends, in the function that begins at line N
  * of its script, " In FUNCTION at FILE:N." where there is none, and nothing
- * for a frame of no script.
+ * for a frame of no script. `named`: the text has the frame, which is not said
+ * again.
  */
 void tp_check_say_frame(const struct tp_check *check, const char *frame,
-                        const char *const *rules, struct tp_text *text);
+                        bool named, const char *const *rules,
+                        struct tp_text *text);
 
 /* Adds where scripts have findings of some rules, which NULL ends: "FILE:LINE
  * (RULE), ..." of the first three, by file and line, and how many more there

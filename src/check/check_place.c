@@ -175,19 +175,39 @@ bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
     return false;
 }
 
-bool tp_flow_knows(const struct tp_flow *flow, const char *word)
+/* The entry of a word, whose tags count it where it is not assigned; NULL: the
+ * script has none. */
+static const struct tp_name *word_of(const struct tp_flow *flow,
+                                     const char *word, size_t length)
 {
     const struct tp_py_tokens *tokens = &flow->script->tokens;
     bool learned = flow->words->count > 0;
     for (size_t i = 0; i < tokens->count && !learned; i++) {
         const struct tp_py_token *token = &tokens->at[i];
-        if ((token->kind == TP_PY_WORD || token->kind == TP_PY_STRING ||
-             token->kind == TP_PY_KEYWORD) &&
-            !tp_names_add(flow->words, tokens->source + token->start,
-                          token->length))
+        if (token->kind != TP_PY_WORD && token->kind != TP_PY_STRING &&
+            token->kind != TP_PY_KEYWORD)
+            continue;
+        struct tp_name *name = tp_names_add(
+            flow->words, tokens->source + token->start, token->length);
+        if (!name)
             flow->findings->failed = true;
+        else if (!tp_py_token_is(tokens, i + 1, "=") &&
+                 !tp_py_token_is(tokens, i + 1, ":"))
+            name->tags++;
     }
-    return tp_names_find(flow->words, word, strlen(word)) != NULL;
+    return tp_names_find(flow->words, word, length);
+}
+
+bool tp_flow_knows(const struct tp_flow *flow, const char *word)
+{
+    return word_of(flow, word, strlen(word)) != NULL;
+}
+
+uint32_t tp_flow_count(const struct tp_flow *flow, const char *text,
+                       size_t length)
+{
+    const struct tp_name *name = word_of(flow, text, length);
+    return name ? name->tags : 0;
 }
 
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node)

@@ -17,6 +17,7 @@ struct tp_scope {
     uint32_t autocast_dtype; /* TP_TAG_FP16, TP_TAG_BF16; 0: unknown      */
     bool autocast;           /* known to be on                            */
     bool autocast_off;       /* known to be off: enabled=False            */
+    bool autocast_asked;     /* on where a caller asks for it, else off       */
     bool no_grad;
     bool evaluates; /* eval() was called in the function, train() not     */
 };
@@ -57,6 +58,7 @@ struct tp_flow {
     uint32_t *seen;                 /* TP_SEEN_..., of the whole script   */
     struct tp_names *words;         /* of the whole script, once asked for */
     struct tp_names *frozen;        /* what is never trained, by its name  */
+    struct tp_names *spared;        /* names of calls: see check_uses      */
     bool *guessed; /* a value that was asked for since this was cleared
                       is told by a name, or came through a call        */
     bool learns;   /* the first pass: facts about functions, no rules  */
@@ -94,6 +96,10 @@ bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
 
 /* The same of the whole script, whose words are learned once. */
 bool tp_flow_knows(const struct tp_flow *flow, const char *word);
+
+/* How often a name stands in the script, but as what is assigned. */
+uint32_t tp_flow_count(const struct tp_flow *flow, const char *text,
+                       size_t length);
 
 /* Notes an event of the function at a call or a statement. */
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);

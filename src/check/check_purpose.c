@@ -94,19 +94,29 @@ static bool decodes(const struct tp_flow *flow)
            tp_flow_mentions(flow, flow->scope.function, "start_pos");
 }
 
+bool tp_flow_is_aside(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"valid", "val_",   "eval",
+                                        "test",  "attack", NULL};
+    return flow->scope.no_grad || flow->scope.evaluates ||
+           tp_flow_is_named(flow, words);
+}
+
 bool tp_flow_only_infers(const struct tp_flow *flow)
 {
     static const char *const words[] = {
-        "infer",     "generat", "eval",    "predict", "export",   "convert",
-        "quanti",    "load",    "save",    "sampl",   "decode",   "pipeline",
-        "test",      "preproc", "extract", "metric",  "rmse",     "serv",
-        "sync",      "bench",   "profile", "strip",   "beam",     "top_filter",
-        "top_k",     "top_p",   "latency", "refine",  "postproc", "populate",
-        "uncertain", NULL};
+        "infer",     "generate", "eval",    "predict", "export",   "convert",
+        "quanti",    "load",     "save",    "sampl",   "decode",   "pipeline",
+        "test",      "preproc",  "extract", "metric",  "rmse",     "serv",
+        "sync",      "bench",    "profile", "strip",   "beam",     "top_filter",
+        "top_k",     "top_p",    "latency", "refine",  "postproc", "populate",
+        "uncertain", "valid",    "val_",    "attack",  "epe",      "accura",
+        NULL};
     static const char *const classes[] = {
         "Inference",    "Predictor",  "Quantiz",  "Export",
         "Benchmark",    "Metric",     "Sampling", "TreeSearch",
-        "GreedySearch", "BeamSearch", "MapGener", NULL};
+        "GreedySearch", "BeamSearch", "MapGener", "Attack",
+        "Evasion",      NULL};
     return flow->scope.no_grad || flow->scope.evaluates ||
            tp_flow_is_named(flow, words) || is_class_of(flow, classes) ||
            (!flow->scope.function && tp_flow_knows(flow, "latency")) ||

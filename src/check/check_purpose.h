@@ -15,6 +15,10 @@ bool tp_path_infers(const char *path);
  * eval() or loads weights by itself and does not train. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
+/* Whether code by its function runs beside training: under no_grad, behind
+ * eval(), to validate, or to attack a network. */
+bool tp_flow_is_aside(const struct tp_flow *flow);
+
 /* Whether code may train: a forward, a method of a module or a trainer, a loss
  * or a step by its name, or a script that calls backward(), has an optimizer or
  * a GradScaler. */

@@ -16,6 +16,7 @@
 
 #include "check/check_flow.h"
 #include "check/check_purpose.h"
+#include "check/check_uses.h"
 
 /* Calls one function of each family that has it. */
 #define EACH_FAMILY(name, ...)                                       \
@@ -156,6 +157,7 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
     uint32_t dtype;
     learn_arguments(flow, call);
     learn_gradients(flow, call);
+    tp_flow_spare(flow, call);
     for (const struct tp_check_family *const *f = tp_check_families; *f; f++) {
         if ((*f)->learn)
             (*f)->learn(flow, call);
@@ -201,10 +203,8 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
             *flow->seen |= TP_SEEN_EVAL;
         if (call->receiver && tp_flow_is(flow, call->function, "zero_grad"))
             *flow->seen |= TP_SEEN_TRAIN;
-        if (strstr(call->path, "fp8_autocast"))
-            *flow->seen |= TP_SEEN_FP8;
-        if (strstr(call->path, "MXFP8BlockScaling"))
-            *flow->seen |= TP_SEEN_MX;
+        *flow->seen |= strstr(call->path, "fp8_autocast") ? TP_SEEN_FP8 : 0;
+        *flow->seen |= strstr(call->path, "MXFP8BlockScaling") ? TP_SEEN_MX : 0;
     }
 }
 
@@ -328,6 +328,7 @@ static void enter(struct tp_flow *flow, uint32_t expression)
     bool off = tp_flow_is_off(flow, expression);
     flow->scope.autocast = !off;
     flow->scope.autocast_off = off;
+    flow->scope.autocast_asked = tp_flow_is_off_by_default(flow, expression);
     flow->scope.autocast_dtype = off ? 0 : tags & (TP_TAG_FP16 | TP_TAG_BF16);
     if (flow->scope.autocast_dtype == TP_TAG_FP16)
         tp_flow_note(flow, TP_STEP_FP16_AUTOCAST, expression);
@@ -435,10 +436,14 @@ static void visit_branch(struct tp_flow *flow, uint32_t node, uint32_t group)
     size_t first = flow->events.count;
     if (arms < TP_CHECK_ARMS)
         flow->here.arm[arms] = (struct tp_check_arm){group, node};
-    uint32_t last = 0;
-    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+    uint32_t last = 0, test = flow->at[node].child;
+    bool never =
+        test && flow->at[node].kind != TP_PY_ELSE &&
+        (tp_flow_is(flow, test, "False") || tp_flow_is(flow, test, "0"));
+    for (uint32_t i = test; i; i = flow->at[i].next) {
         if (flow->at[i].kind == TP_PY_BODY) {
-            visit_body(flow, i);
+            if (!never)
+                visit_body(flow, i);
             last = tp_py_last(&flow->script->tree, i);
         } else {
             visit(flow, i);
@@ -582,10 +587,12 @@ static void visit_statement(struct tp_flow *flow, uint32_t node, uint32_t group)
     }
 }
 
+/* Statements of a body, but those that cannot run, behind what leaves it. */
 static void visit_body(struct tp_flow *flow, uint32_t body)
 {
     uint32_t group = 0;
-    for (uint32_t i = flow->at[body].child; i; i = flow->at[i].next) {
+    for (uint32_t i = flow->at[body].child, last = 0;
+         i && !(last && leaves(flow, last)); last = i, i = flow->at[i].next) {
         int kind = flow->at[i].kind;
         if (kind != TP_PY_ELIF && kind != TP_PY_ELSE && kind != TP_PY_EXCEPT &&
             kind != TP_PY_CASE)
@@ -614,7 +621,7 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                              struct tp_error *err)
 {
     struct tp_functions functions = {0};
-    struct tp_names words = {0}, frozen = {0};
+    struct tp_names words = {0}, frozen = {0}, spared = {0};
     uint32_t seen = tp_path_infers(path) ? TP_SEEN_INFERENCE : 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
@@ -623,6 +630,7 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                            .seen = &seen,
                            .words = &words,
                            .frozen = &frozen,
+                           .spared = &spared,
                            .guessed = &guessed,
                            .learns = true,
                            .findings = findings};
@@ -636,5 +644,6 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
     tp_functions_clear(&functions);
     free(words.slots);
     free(frozen.slots);
+    free(spared.slots);
     return status == TP_OK && findings->failed ? tp_fail_memory(err) : status;
 }

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "check/amp_ops.h"
+#include "check/check_casts.h"
 #include "check/check_flow.h"
 #include "check/check_purpose.h"
+#include "check/check_uses.h"
 
 #define AMP "SCRIPTS UNDER AUTOCAST"
 
@@ -214,79 +216,10 @@ static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
            !tp_flow_knows(flow, "is_autocast_enabled");
 }
 
-/* Whether what is cast is loaded here and given away, not kept: it is for a
- * test of a network that was saved. */
-static bool is_loaded(const struct tp_flow *flow, const struct tp_call *call)
-{
-    uint32_t made = call->receiver, kept = flow->scope.statement;
-    return flow->at[made].kind == TP_PY_CALL &&
-           tp_flow_contains(flow, flow->at[made].child, "load") &&
-           !(flow->at[kept].kind == TP_PY_ASSIGN &&
-             tp_py_last(&flow->script->tree, kept) == call->node);
-}
-
-/* Whether what is cast is then frozen, or cast back: "x.half().eval()". */
-static bool is_frozen_then(const struct tp_flow *flow,
-                           const struct tp_call *call)
-{
-    uint32_t node = flow->at[flow->scope.statement].child;
-    if (flow->at[flow->scope.statement].kind == TP_PY_ASSIGN)
-        node = tp_py_last(&flow->script->tree, flow->scope.statement);
-    bool frozen = false;
-    while (node != call->node && flow->at[node].kind == TP_PY_CALL) {
-        uint32_t function = flow->at[node].child;
-        uint32_t argument = flow->at[function].next;
-        if (flow->at[function].kind != TP_PY_ATTRIBUTE)
-            return false;
-        frozen |= argument ? tp_flow_is(flow, function, "requires_grad_") &&
-                                 tp_flow_is(flow, argument, "False")
-                           : tp_flow_is(flow, function, "eval") ||
-                                 tp_flow_is(flow, function, "float");
-        node = flow->at[function].child;
-    }
-    return frozen && node == call->node;
-}
-
-/* Whether a function that widens what it is given gives back what it was. */
-static bool is_restored(const struct tp_flow *flow)
-{
-    return flow->scope.function && tp_flow_depends_on(flow, "fp16") &&
-           tp_flow_mentions(flow, flow->scope.function, "float");
-}
-
-/* Whether a cast does no harm: nothing is trained here or by what is cast, it
- * rounds what was computed in fp32, what is cast is made here or is data, or
- * it is what the function is for. */
-static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
-{
-    static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
-                                        "cast", "compress", NULL};
-    struct tp_call inner;
-    if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
-        tp_flow_depends_on(flow, "dtype") ||
-        tp_flow_depends_on(flow, "float16") || is_restored(flow) ||
-        tp_flow_value(flow, call->receiver) &
-            (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
-        tp_flow_is_data(flow, call->receiver) ||
-        tp_flow_is_frozen(flow, call->receiver) || is_loaded(flow, call) ||
-        is_frozen_then(flow, call))
-        return true;
-    for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
-         made = inner.receiver) {
-        tp_call_read(flow->script, made, &inner);
-        if (tp_flow_is(flow, inner.function, "super") ||
-            tp_flow_is(flow, inner.function, "deepcopy") ||
-            (!strncmp(inner.path, "torch.", 6) &&
-             !strchr(inner.path + 6, '.') && inner.role == TP_DOES_NONE))
-            return true;
-    }
-    return false;
-}
-
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
-    bool harms = tp_flow_trains_here(flow) && !is_meant(flow, call);
+    bool harms = tp_flow_trains_here(flow) && !tp_cast_is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
@@ -320,6 +253,14 @@ static void judge_cast(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* Whether the function casts something to fp32, perhaps this. */
+static bool may_widen(const struct tp_flow *flow)
+{
+    uint32_t function = flow->scope.function;
+    return function && (tp_flow_mentions(flow, function, "float") ||
+                        tp_flow_mentions(flow, function, "float32"));
+}
+
 static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
 {
     /* F.softmax has one parameter more, torch's fewer, a method no input */
@@ -333,7 +274,9 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
                  (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
                  !tp_flow_only_infers(flow) &&
                  !tp_flow_depends_on(flow, "dtype") &&
-                 !tp_flow_depends_on(flow, "train");
+                 !tp_flow_depends_on(flow, "train") &&
+                 (tags & TP_TAG_FP16 || !may_widen(flow)) &&
+                 !tp_flow_only_shows(flow, call->node);
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
 }
@@ -359,21 +302,23 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 }
 
 /* It raises no error with autocast off; and a script that trains, and never in
- * 16 bits, may use it, as may what measures, or takes no gradient. */
+ * 16 bits, may use it, as may what measures, or takes no gradient. An object
+ * that nothing calls raises none. */
 static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
                       const char *what)
 {
     const uint32_t mixed = TP_SEEN_AUTOCAST | TP_SEEN_SCALER | TP_SEEN_FP16;
-    static const char *const measures[] = {
-        "get_nll", "eval", "infer", "predict", "score", "metric", "test", NULL};
+    static const char *const measures[] = {"get_nll", "score", NULL};
     bool trains_in_fp32 =
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
-    tp_flow_add_as(flow, call->function, &rules[BCE], what,
-                   trains_in_fp32 || flow->scope.autocast_off ||
-                           flow->scope.no_grad ||
-                           tp_flow_is_named(flow, measures)
-                       ? TP_SEVERITY_LOW
-                       : rules[BCE].severity);
+    tp_flow_add_as(
+        flow, call->function, &rules[BCE], what,
+        trains_in_fp32 || flow->scope.autocast_off ||
+                flow->scope.autocast_asked || tp_flow_only_infers(flow) ||
+                tp_flow_is_named(flow, measures) ||
+                (call->role == TP_DOES_MAKE_BCE && !tp_flow_uses_made(flow))
+            ? TP_SEVERITY_LOW
+            : rules[BCE].severity);
 }
 
 /* Names that torch warns about. */

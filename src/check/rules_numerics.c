@@ -4,6 +4,7 @@
 
 #include "check/check_flow.h"
 #include "check/check_purpose.h"
+#include "check/check_uses.h"
 
 #define NUMERICS "UNSTABLE FORMULAS"
 
@@ -113,7 +114,7 @@ static const struct tp_check_rule rules[] = {
          NUMERICS},
     [WHERE_NAN_GRADIENT] =
         {"where_nan_gradient",
-         TP_SEVERITY_MEDIUM,
+         TP_SEVERITY_LOW,
          "torch.where around a log, a root or a quotient of what it tests",
          "% inside torch.where",
          {"torch.where hides the value of the other branch, not its gradient: "
@@ -144,19 +145,25 @@ static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
     bool harms = !tp_flow_only_infers(flow);
     if (flow->scope.class_)
         harms = tp_flow_trains(flow) && !tp_flow_is_named(flow, scores);
+    harms = harms && !tp_flow_only_shows(flow, node);
     tp_flow_add_as(flow, node, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* The softmax or logsumexp of powers; a script that subtracts in place may
- * have subtracted the maximum. */
+ * have subtracted the maximum, and products of unit vectors are at most 1. */
 static void add_powers(struct tp_flow *flow, uint32_t node, const char *what)
 {
-    if (tp_flow_knows(flow, "sub_"))
-        tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
-                       TP_SEVERITY_LOW);
-    else
-        add(flow, node, EXP_WITHOUT_MAX, what);
+    static const char *const bounds[] = {"sub_", "normalize", "l2norm",
+                                         "l2_norm", "cosine_similarity"};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        if (tp_flow_knows(flow, bounds[i])) {
+            tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
+                           TP_SEVERITY_LOW);
+            return;
+        }
+    }
+    add(flow, node, EXP_WITHOUT_MAX, what);
 }
 
 /* Whether an expression is an operator that some gradient of makes Inf. */
@@ -189,7 +196,9 @@ static uint32_t danger_of(const struct tp_flow *flow, uint32_t node)
     return tp_flow_operand(flow, &call);
 }
 
-/* torch.where(x > 0, torch.log(x), 0): what is tested is what is not safe. */
+/* torch.where(x > 0, torch.log(x), 0): what is tested is what is not safe. It
+ * is low: mostly x is a count or a mask, which has no gradient, and no name
+ * tells. */
 static void judge_where(struct tp_flow *flow, const struct tp_call *call)
 {
     static const char *const gradients[] = {"backward", "clip", NULL};
@@ -205,11 +214,9 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
         if (what && tp_script_text(flow->script, tested, &length) &&
             tp_flow_same(flow, danger_of(flow, i), tested) &&
             !(tp_flow_value(flow, tested) & TP_TAG_CONSTANT))
-            tp_flow_add_as(
-                flow, flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
-                &rules[WHERE_NAN_GRADIENT], what,
-                tp_flow_trains(flow) ? rules[WHERE_NAN_GRADIENT].severity
-                                     : TP_SEVERITY_LOW);
+            tp_flow_add(flow,
+                        flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
+                        &rules[WHERE_NAN_GRADIENT], what);
     }
 }
 
@@ -237,10 +244,28 @@ static bool is_update(const struct tp_flow *flow)
             tp_flow_mentions(flow, flow->scope.function, "lr"));
 }
 
+/* Whether the last part of a name is one of some words, or several of it. */
+static bool is_part(const char *text, size_t length, const char *const *words)
+{
+    for (; *words; words++) {
+        size_t size = strlen(*words);
+        for (size_t end = length; end >= size && end + 1 >= length; end--) {
+            if (!memcmp(text + end - size, *words, size) &&
+                (end == length || text[end] == 's') &&
+                (size == end || text[end - size - 1] == '_'))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a name is that of what no gradient goes through: gradients
- * themselves, what a teacher computed, and what comes from a file. */
+ * themselves, what a teacher computed, what comes from a file, and positions.
+ */
 static bool is_datum(const struct tp_flow *flow, size_t token)
 {
+    static const char *const places[] = {"pos",  "position", "coord",
+                                         "grid", "xyz",      NULL};
     static const char *const words[] = {"grad",   "teacher", "label",
                                         "target", "gt",      "mono",
                                         "audio",  "wav",     "input_values"};
@@ -254,7 +279,7 @@ static bool is_datum(const struct tp_flow *flow, size_t token)
                 return true;
         }
     }
-    return false;
+    return is_part(text, at->length, places);
 }
 
 /* Whether all that an expression names is such; functions, attributes and
@@ -282,32 +307,6 @@ static bool is_data(const struct tp_flow *flow, uint32_t node)
         any |= operand;
     }
     return any;
-}
-
-/* Whether what a node gives is only compared, or a number: found by going down
- * from the statement. */
-static bool is_dropped(const struct tp_flow *flow, uint32_t from, uint32_t node)
-{
-    uint32_t token = flow->at[node].token;
-    while (from && from != node) {
-        uint32_t function = flow->at[from].child, into = 0;
-        if (flow->at[from].kind == TP_PY_COMPARE ||
-            (flow->at[from].kind == TP_PY_CALL &&
-             flow->at[function].kind == TP_PY_ATTRIBUTE &&
-             (tp_flow_is(flow, function, "item") ||
-              tp_flow_is(flow, function, "detach"))))
-            return true;
-        for (uint32_t i = function; i; i = flow->at[i].next) {
-            if (flow->at[i].end > token)
-                break;
-            into = i;
-        }
-        into = into ? flow->at[into].next : function;
-        if (flow->at[into].kind == TP_PY_BODY)
-            return false;
-        from = into;
-    }
-    return false;
 }
 
 /* Whether the function is one that gradients go through: of the methods of a
@@ -339,9 +338,10 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
         tp_flow_add_as(
             flow, node, &rules[SQRT_AT_ZERO], "sqrt",
             tp_flow_trains(flow) && !tp_flow_derives(flow, "Optimizer") &&
+                    !tp_flow_mentions(flow, operand, "axis") && /* numpy's */
                     !is_of_data(flow, operand) && !is_data(flow, operand) &&
                     !is_update(flow) && is_differentiated(flow) &&
-                    !is_dropped(flow, flow->scope.statement, node)
+                    !tp_flow_only_shows(flow, node)
                 ? rules[SQRT_AT_ZERO].severity
                 : TP_SEVERITY_LOW);
 }
@@ -432,11 +432,14 @@ static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
                    parameter ? TP_SEVERITY_LOW : rules[DATA_IN_PLACE].severity);
 }
 
+/* Whether gradients are recorded here: not in an autograd.Function, and not
+ * where arrays of numpy come from. */
 static bool is_in_forward(const struct tp_flow *flow)
 {
     return flow->scope.class_ && flow->scope.function &&
            tp_flow_is(flow, flow->scope.function, "forward") &&
-           !flow->scope.no_grad;
+           !flow->scope.no_grad && !tp_flow_derives(flow, "Function") &&
+           !tp_flow_mentions(flow, flow->scope.function, "numpy");
 }
 
 static void judge_assignment(struct tp_flow *flow, uint32_t node)

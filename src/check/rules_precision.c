@@ -134,6 +134,22 @@ static uint32_t named(const struct tp_flow *flow, const struct tp_call *call,
     return tp_script_argument(flow->script, call->node, name, SIZE_MAX);
 }
 
+/* Whether mmengine raises an error instead: it takes a float for a fixed scale,
+ * no integer. */
+static bool is_refused(const struct tp_flow *flow, const struct tp_call *call,
+                       uint32_t scale)
+{
+    const struct tp_py_token *token =
+        &flow->script->tokens.at[flow->at[scale].token];
+    const char *text = flow->script->tokens.source + token->start;
+    uint32_t type = named(flow, call, "type");
+    return !memchr(text, '.', token->length) &&
+           !memchr(text, 'e', token->length) &&
+           (tp_flow_is(flow, call->function, "AmpOptimWrapper") ||
+            (type && (tp_flow_is_text(flow, type, "AmpOptimWrapper") ||
+                      tp_flow_is(flow, type, "AmpOptimWrapper"))));
+}
+
 /* A number that GradScaler never reaches: the scale then only falls. */
 #define NEVER 1e6
 
@@ -156,7 +172,10 @@ static void judge_scale(struct tp_flow *flow, const struct tp_call *call)
         if (!tp_flow_number(flow, scale, &value) || value <= 1)
             continue;
         snprintf(text, sizeof text, "%s=%g", names[i], value);
-        tp_flow_add(flow, scale, &rules[STATIC_LOSS_SCALE], text);
+        tp_flow_add_as(flow, scale, &rules[STATIC_LOSS_SCALE], text,
+                       is_refused(flow, call, scale)
+                           ? TP_SEVERITY_LOW
+                           : rules[STATIC_LOSS_SCALE].severity);
     }
 }
 

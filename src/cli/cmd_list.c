@@ -22,6 +22,7 @@
 #include "replay/replay_findings.h"
 #include "rules/rules.h"
 #include "stats/stats.h"
+#include "trace/trace_device.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
@@ -250,6 +251,32 @@ static void list_devices(struct tp_text *text)
     }
 }
 
+/* A roof that a device has; else "-". */
+static void add_peak(double peak, struct tp_text *text)
+{
+    if (peak > 0)
+        tp_text_add(text, " %7.6g", peak);
+    else
+        tp_text_add(text, " %7s", "-");
+}
+
+static void list_gpus(struct tp_text *text)
+{
+    tp_text_add(text, "  dense TFLOP/s; vector: fp32 outside of tensor cores\n"
+                      "  %-15s", "name");
+    for (int i = TP_PRECISION_FP64; i <= TP_PRECISION_INT8; i++)
+        tp_text_add(text, " %7s", tp_precision_word((enum tp_precision)i));
+    tp_text_add(text, " %7s %7s  source\n", "vector", "GB/s");
+    for (const struct tp_device_roof *row = tp_device_roofs; row->name; row++) {
+        tp_text_add(text, "  %-15s", row->name);
+        for (int i = TP_PRECISION_FP64; i <= TP_PRECISION_INT8; i++)
+            add_peak(row->tflops[i], text);
+        add_peak(row->vector_tflops, text);
+        add_peak(row->gbps, text);
+        tp_text_add(text, "  %s\n", row->source);
+    }
+}
+
 /* What can be listed, in the order it is. */
 static const struct {
     const char *name;
@@ -260,7 +287,7 @@ static const struct {
     {"rules", list_rules},     {"checks", list_checks},
     {"damage", list_damage},   {"ops", list_ops},
     {"names", list_names},     {"commands", list_commands},
-    {"devices", list_devices},
+    {"devices", list_devices}, {"gpus", list_gpus},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -296,7 +323,7 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
                 "stats dtypes figures rules checks damage ops names commands "
-                "devices",
+                "devices gpus",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

@@ -54,6 +54,9 @@ static enum tp_status make_config(struct session *s, struct tp_error *err)
             ? tp_replay_config_read(options->config, &s->config, err)
             : TP_OK;
     struct tp_replay_asked asked;
+    /* a mode of the command line brings the device that goes with it */
+    if (options->pert_mode && !options->fuzz_device)
+        s->config.fuzz_device = NULL;
     if (status == TP_OK)
         status = tp_replay_config_check(&s->config, &asked, err);
     if (status != TP_OK)
@@ -140,8 +143,8 @@ static enum tp_status replay(void *session, struct tp_error *err)
     struct session *s = session;
     s->how.pool = s->wish.pool = s->frame.pool;
     enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
-    if (status == TP_E_NOT_FOUND && s->dump.place_count == 0 &&
-        s->dump.found.count)
+    if (status == TP_E_NOT_FOUND &&
+        s->dump.place_count + s->dump.unwanted == 0 && s->dump.found.count)
         status = tp_saved_calls_read(&s->how, &s->dump, err);
     if (status == TP_OK)
         status = replay_calls(s, err);
@@ -153,7 +156,8 @@ static enum tp_status replay(void *session, struct tp_error *err)
         status =
             tp_replay_findings_make(&s->dump, &s->results, &s->findings, err);
     s->frame.damaged = tell_unread(&s->dump) ||
-                       s->results.counts.states[TP_REPLAY_UNREADABLE] > 0;
+                       s->results.counts.states[TP_REPLAY_UNREADABLE] > 0 ||
+                       s->results.backward.states[TP_REPLAY_UNREADABLE] > 0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return status;
 }

@@ -240,6 +240,9 @@ static enum tp_status nothing_found(const struct session *s,
 {
     const struct tp_run *run = &s->run;
     const struct tp_skipped *first = run->skipped;
+    size_t unusable = 0;
+    for (size_t i = 0; i < run->skipped_count; i++)
+        unusable += run->skipped[i].damage;
     for (size_t i = 0; i < run->skipped_count && i < TP_MOST_ON_STDOUT; i++)
         tp_print_warning(s->frame.options, "%s%s%s", first[i].file,
                          first[i].file[0] ? ": " : "", first[i].reason);
@@ -253,7 +256,7 @@ static enum tp_status nothing_found(const struct session *s,
                 "used)",
                 s->frame.options->inputs[0],
                 s->frame.options->input_count > 1 ? " and others" : "",
-                tp_text_get(&suffixes), run->files.count, run->skipped_count);
+                tp_text_get(&suffixes), run->files.count, unusable);
     tp_text_clear(&suffixes);
     return status;
 }

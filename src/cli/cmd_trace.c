@@ -29,6 +29,7 @@ enum { TOP_IN_REPORT = 100 };
 struct session {
     struct tp_frame frame;
     struct tp_trace_limits limits;
+    struct tp_roof_choice roofs;
     const char *sort; /* NULL: by device time, if there is any */
     struct tp_trace_run run;
     struct tp_trace_judged judged;
@@ -56,8 +57,13 @@ static enum tp_status check(void *session, struct tp_error *err)
                        "--compare has no findings: no --fail_on or --scripts");
     s->limits = tp_trace_limits_default();
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < options->threshold_count && status == TP_OK; i++)
-        status = tp_trace_limits_set(&s->limits, options->thresholds[i], err);
+    for (size_t i = 0; i < options->thresholds.count && status == TP_OK; i++)
+        status =
+            tp_trace_limits_set(&s->limits, options->thresholds.texts[i], err);
+    if (status == TP_OK && options->gpu)
+        status = tp_roof_choose(&s->roofs, options->gpu, err);
+    for (size_t i = 0; i < options->peaks.count && status == TP_OK; i++)
+        status = tp_roof_set(&s->roofs, options->peaks.texts[i], err);
     if (status != TP_OK || !options->sort)
         return status;
     s->sort = tp_trace_sort_column(options->sort);
@@ -86,6 +92,7 @@ static enum tp_status collect(struct session *s, const char *const *roots,
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted,
+        .roofs = s->roofs,
         .compared = s->frame.options->compare,
         .is_frame = s->frame.options->scripts ? tp_scripts_is_frame : NULL,
         .frame_context = &s->scripts};

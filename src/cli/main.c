@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -137,9 +138,18 @@ static void open_standard_files(void)
         close(fd);
 }
 
+/* libzip converts the time of every record, and for each the C library looks
+ * whether /etc/localtime has changed, unless a zone is set: to what it is
+ * without one. */
+static void keep_time_zone(void)
+{
+    setenv("TZ", ":/etc/localtime", 0);
+}
+
 int main(int argc, char **argv)
 {
     open_standard_files();
+    keep_time_zone();
     if (is_stray_word(argc, argv))
         return refuse_word(argv[1]);
     const struct tp_command *command = argc > 1 ? find_command(argv[1]) : NULL;

@@ -157,6 +157,11 @@ const struct tp_option tp_option_table[] = {
      .shown = "check",
      .help = "what is done with perturbed results",
      .commands = TP_FOR_REPLAY},
+    {.name = "gpu",
+     TEXT(gpu, "NAME"),
+     .shown = "as the trace says",
+     .help = "device of 'list gpus' whose roofs count",
+     .commands = TP_FOR_TRACE},
     {.name = "help",
      FLAG(help),
      .help = "show this help",
@@ -251,6 +256,10 @@ const struct tp_option tp_option_table[] = {
      FLAG(parts),
      .help = "rows for parts of tensors in several files, too",
      .commands = FOR_DUMPS},
+    {.name = "peak",
+     TEXT(peaks, "NAME=VALUE"),
+     .help = "a roof of the GPU: TFLOP/s or GB/s; may be repeated",
+     .commands = TP_FOR_TRACE},
     {.name = "pert_mode",
      TEXT(pert_mode, "LIST"),
      .shown = "improve_precision",
@@ -415,14 +424,13 @@ static enum tp_status add_input(struct tp_options *options, const char *path,
     return status;
 }
 
-static enum tp_status add_threshold(struct tp_options *options,
-                                    const char *setting, struct tp_error *err)
+static enum tp_status add_setting(struct tp_option_settings *list,
+                                  const char *setting, struct tp_error *err)
 {
-    enum tp_status status =
-        tp_grow(&options->thresholds, &options->threshold_capacity,
-                options->threshold_count + 1, sizeof *options->thresholds, err);
+    enum tp_status status = tp_grow(&list->texts, &list->capacity,
+                                    list->count + 1, sizeof *list->texts, err);
     if (status == TP_OK)
-        options->thresholds[options->threshold_count++] = setting;
+        list->texts[list->count++] = setting;
     return status;
 }
 
@@ -433,7 +441,9 @@ static enum tp_status set_text(struct tp_options *options,
     if (row->offset == AT(inputs))
         return add_input(options, value, err);
     if (row->offset == AT(thresholds))
-        return add_threshold(options, value, err);
+        return add_setting(&options->thresholds, value, err);
+    if (row->offset == AT(peaks))
+        return add_setting(&options->peaks, value, err);
     if (!*value)
         return tp_fail(err, TP_E_USAGE, -1, "--%s is empty", row->name);
     memcpy((char *)options + row->offset, &value, sizeof value);
@@ -524,7 +534,8 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
 void tp_options_clear(struct tp_options *options)
 {
     free(options->inputs);
-    free(options->thresholds);
+    free(options->thresholds.texts);
+    free(options->peaks.texts);
     memset(options, 0, sizeof *options);
 }
 

@@ -52,6 +52,12 @@ enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON, TP_FORM_SARIF };
 
 enum { TP_OPTIONS_MOST = 128 }; /* rows of the table                       */
 
+/* --threshold NAME=VALUE and the like, in order. */
+struct tp_option_settings {
+    const char **texts;
+    size_t count, capacity;
+};
+
 /* The values. Texts are borrowed from argv or the environment; lists are
  * owned. */
 struct tp_options {
@@ -59,8 +65,8 @@ struct tp_options {
                             without any, what TP_INPUT_VARIABLE names     */
     size_t input_count, input_capacity;
     bool input_from_environment;
-    const char **thresholds; /* --threshold NAME=VALUE, in order          */
-    size_t threshold_count, threshold_capacity;
+    struct tp_option_settings thresholds, peaks;
+    const char *gpu;         /* NULL when not given                       */
     const char *output_json, *sort; /* of traces; NULL when not given     */
     uint64_t top;
     bool compare;

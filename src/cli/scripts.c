@@ -101,7 +101,9 @@ enum tp_status tp_scripts_explain_trace(const struct tp_check *check,
     for (size_t i = 0; i < judged->findings.count; i++) {
         struct tp_trace_finding *finding = &judged->findings.rows[i];
         tp_text_clear(&said);
-        tp_check_say_frame(check, frame_of(run, finding), rules, &said);
+        const char *frame = frame_of(run, finding);
+        bool named = *frame && strstr(finding->evidence, frame);
+        tp_check_say_frame(check, frame, named, rules, &said);
         if (said.length > 0)
             finding->evidence = tp_judge_text(
                 judged, "%s.%s", finding->evidence, tp_text_get(&said));

@@ -598,6 +598,7 @@ void tp_events_reset(struct tp_events *events)
     events->texts = empty_texts(old.texts);
     events->inputs = empty_texts(old.inputs);
     events->joined = old.joined;
+    events->joined_capacity = old.joined_capacity;
     events->lanes = old.lanes;
     events->lane_capacity = old.lane_capacity;
     events->lane_slots = old.lane_slots;
@@ -630,7 +631,7 @@ void tp_events_clear(struct tp_events *events)
     }
     free_texts(&events->texts);
     free_texts(&events->inputs);
-    tp_text_clear(&events->joined);
+    free(events->joined);
     free(events->lanes);
     free(events->lane_slots);
     free(events->gpu);

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "data/settings.h"
 
 /*
@@ -178,7 +177,8 @@ struct tp_events {
                                     them, joined by TP_INPUT_END           */
     struct tp_op_inputs *op_inputs;
     size_t op_input_count, op_input_capacity;
-    struct tp_text joined;      /* room to join them                       */
+    char *joined;               /* room to join them                       */
+    size_t joined_capacity;
     bool callers;               /* frames of Python say who called them    */
 
     /* What the file says beside its events. */

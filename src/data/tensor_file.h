@@ -43,6 +43,23 @@ struct tp_metadata {
 
 enum { TP_METADATA_MAX = 24 };
 
+/* Layers that a file numbers by themselves: keys that begin with the prefix,
+ * which ends before the number, are of layers that many later. */
+struct tp_layer_shift {
+    const char *prefix;
+    int64_t by;
+};
+
+/* What a unit tells of a file that is read by itself, too. */
+struct tp_rank_file {
+    const char *name;            /* from the folder of the unit             */
+    const struct tp_layer_shift *shifts;
+    size_t shift_count;
+    const size_t *joined;        /* numbers of tensors, ascending, which the
+                                    unit has as parts of its own            */
+    size_t joined_count;
+};
+
 /*
  * An optimizer in a payload: a dict with "param_groups", which numbers the
  * parameters that its "state" is of.
@@ -87,6 +104,10 @@ struct tp_tensor_file {
     const char *const *members;  /* names of files of the same folder whose
                                     tensors are among these                */
     size_t member_count;
+    const struct tp_rank_file *rank_files;
+    size_t rank_file_count;
+    const struct tp_layer_shift *shifts; /* set by who opened it, for labels */
+    size_t shift_count;
     void *state;                 /* the format's own                       */
 };
 

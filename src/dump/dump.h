@@ -152,6 +152,7 @@ struct tp_dump {
     struct tp_found_list found;   /* owns paths                              */
     struct tp_dump_place *places; /* by step, rank, directory              */
     size_t place_count, place_capacity;
+    size_t unwanted; /* places of steps and ranks that were not asked for  */
     struct tp_notes notes;
 };
 

@@ -264,6 +264,7 @@ static void keep_wanted(const struct tp_dump_wish *wish, struct tp_dump *dump)
         else
             free(place->files);
     }
+    dump->unwanted = dump->place_count - kept;
     dump->place_count = kept;
 }
 

@@ -2,7 +2,9 @@
 #include "replay/array.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +97,25 @@ static enum tp_status read_values(const struct tp_tensor *tensor,
     return status;
 }
 
-static enum tp_status read_tensor(const struct tp_tensor *tensor,
+/* Words a failure to read the file of an item: its name, the reason, the byte.
+ * What is no file of tensors does not keep what the dump says of it. */
+static enum tp_status fail_file(const struct tp_dump_item *item,
+                                enum tp_status status, struct tp_error *err)
+{
+    const struct tp_error own = *err;
+    const char *name = tp_file_base_name(item->file);
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
+        return status;
+    if (status == TP_E_UNSUPPORTED)
+        status = TP_E_DAMAGED;
+    return own.offset < 0
+               ? tp_fail(err, status, -1, "%s: %s", name, own.message)
+               : tp_fail(err, status, own.offset, "%s: %s, at byte %" PRId64,
+                         name, own.message, own.offset);
+}
+
+static enum tp_status read_tensor(const struct tp_dump_item *item,
+                                  const struct tp_tensor *tensor,
                                   struct tp_array *array, struct tp_error *err)
 {
     if (tp_dtype_info(tensor->dtype)->kind == TP_CLASS_COMPLEX)
@@ -104,7 +124,10 @@ static enum tp_status read_tensor(const struct tp_tensor *tensor,
     array->dtype = tensor->dtype;
     enum tp_status status =
         tp_array_make(array, tensor->ndim, tensor->shape, err);
-    return status == TP_OK ? read_values(tensor, array, err) : status;
+    if (status != TP_OK)
+        return status;
+    status = read_values(tensor, array, err);
+    return status == TP_OK ? TP_OK : fail_file(item, status, err);
 }
 
 /* msprobe writes no file of a tensor without elements. */
@@ -112,6 +135,36 @@ static bool is_empty(const struct tp_dump_item *item)
 {
     return item->has_shape && item->element < TP_DTYPE_COUNT &&
            count_of(item->dims, item->shape) == 0;
+}
+
+/* "[2, 3]"; cut where it is longer than the room. */
+static void write_shape(int dims, const int64_t *shape, char *text, size_t room)
+{
+    size_t used = 1;
+    snprintf(text, room, "[");
+    for (int i = 0; i < dims && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRId64,
+                                 i ? ", " : "", shape[i]);
+    if (used < room)
+        snprintf(text + used, room - used, "]");
+}
+
+/* Whether the file has the shape that the dump says. */
+static enum tp_status check_shape(const struct tp_dump_item *item,
+                                  const struct tp_tensor *tensor,
+                                  struct tp_error *err)
+{
+    char said[96], own[96];
+    bool same = item->dims == tensor->ndim;
+    for (int i = 0; same && i < item->dims; i++)
+        same = item->shape[i] == tensor->shape[i];
+    if (!item->has_shape || same)
+        return TP_OK;
+    write_shape(item->dims, item->shape, said, sizeof said);
+    write_shape(tensor->ndim, tensor->shape, own, sizeof own);
+    return tp_fail(err, TP_E_DAMAGED, -1,
+                   "%s has the shape %s, the dump says %s of it",
+                   tp_file_base_name(item->file), own, said);
 }
 
 enum tp_status tp_array_read(const struct tp_dump_item *item,
@@ -125,11 +178,15 @@ enum tp_status tp_array_read(const struct tp_dump_item *item,
     if (!item->file)
         return tp_fail(err, TP_E_NOT_FOUND, -1, "no file has a tensor of it");
     enum tp_status status = tp_tensor_file_open(item->file, &file, err);
-    if (status == TP_OK && item->tensor >= file.tensor_count)
+    if (status != TP_OK)
+        status = fail_file(item, status, err);
+    else if (item->tensor >= file.tensor_count)
         status = tp_fail(err, TP_E_DAMAGED, -1, "%s has no such tensor",
                          tp_file_base_name(item->file));
     if (status == TP_OK)
-        status = read_tensor(&file.tensors[item->tensor], array, err);
+        status = check_shape(item, &file.tensors[item->tensor], err);
+    if (status == TP_OK)
+        status = read_tensor(item, &file.tensors[item->tensor], array, err);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
     if (status != TP_OK)

@@ -36,8 +36,9 @@ enum tp_status tp_array_bounds(struct tp_array *array, struct tp_error *err);
 
 /*
  * Reads the tensor of an item into `array`, which is empty. TP_E_NOT_FOUND: no
- * file has it; TP_E_UNSUPPORTED: of a dtype or size that is not replayed; else
- * as reading its file fails.
+ * file has it; TP_E_UNSUPPORTED: of a dtype or size that is not replayed;
+ * TP_E_DAMAGED: its file has no tensors, or one of another shape; else as
+ * reading its file fails. The file is named.
  */
 enum tp_status tp_array_read(const struct tp_dump_item *item,
                              struct tp_array *array, struct tp_error *err);

@@ -99,6 +99,9 @@ enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                          "the result of its forward call was not dumped");
     if (status != TP_OK)
         return status;
+    /* of what may be several values, the device went on with its own */
+    if (forward->outputs[k].loose)
+        tp_array_clear(&forward->outputs[k]);
     *result = &forward->outputs[k];
     return (*result)->value ? TP_OK
                             : tp_array_read(tp_replay_result(forward, k),

@@ -52,8 +52,9 @@ enum tp_status tp_backward_single(const struct tp_backward *backward,
 
 /*
  * Result k of the forward call: what the dump has, as the device kept it too;
- * computed again without being rounded if call->anew. TP_E_UNSUPPORTED: there
- * is none; else as tp_array_read fails.
+ * computed again without being rounded if call->anew, but for indices, of which
+ * several are right. TP_E_UNSUPPORTED: there is none; else as tp_array_read
+ * fails.
  */
 enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                                   const struct tp_array **result,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Attention as torch has it, [...][heads][rows][width], and as torch_npu has
- * it, whose layout says where stacks, heads and rows are (attention.h).
+ * it, whose layout says where stacks, heads and rows are (attention.h). Of
+ * sequences that lie one below the other, TND, each is an attention of its own.
  */
 #include "replay/operators.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "replay/attention.h"
@@ -261,6 +263,194 @@ static enum tp_status bind_npu(const struct tp_replay_call *call,
     return fit_terms(a) ? TP_OK : tp_replay_fail_shapes(err);
 }
 
+/* --- TND: sequences one below the other ----------------------------------- */
+
+/* Where the sequences of [tokens][heads][width] end. */
+struct sequences {
+    int64_t count;
+    int64_t *rows, *keys; /* ends                                           */
+};
+
+static bool is_packed(const struct tp_replay_call *call)
+{
+    return !strcmp(tp_arg_text(call, "input_layout", ""), "TND");
+}
+
+/* Ends that rise up to all tokens. */
+static bool read_ends(const struct tp_replay_call *call, const char *name,
+                      int64_t all, int64_t count, int64_t *ends)
+{
+    int64_t before = 0;
+    if (tp_arg_numbers(call, name, ends, count) != count)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        if (ends[i] < before)
+            return false;
+        before = ends[i];
+    }
+    return before == all;
+}
+
+static enum tp_status find_sequences(const struct tp_replay_call *call,
+                                     const struct tp_attention *a,
+                                     struct sequences *s, struct tp_error *err)
+{
+    s->count = tp_arg_numbers(call, "actual_seq_qlen", NULL, 0);
+    s->rows = calloc(2 * (size_t)s->count + 1, sizeof *s->rows);
+    if (!s->rows)
+        return tp_fail_memory(err);
+    s->keys = s->rows + s->count;
+    return s->count > 0 &&
+                   read_ends(call, "actual_seq_qlen", a->q.array->shape[0],
+                             s->count, s->rows) &&
+                   read_ends(call, "actual_seq_kvlen", a->k.array->shape[0],
+                             s->count, s->keys)
+               ? TP_OK
+               : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "the lengths of its sequences are not those of its "
+                         "tensors");
+}
+
+static bool fit_packed(const struct tp_replay_call *call,
+                       struct tp_attention *a)
+{
+    const struct tp_array *q = a->q.array, *k = a->k.array, *v = a->v.array;
+    static const struct axes axes = {-1, 1, 0};
+    if (q->dims != 3 || k->dims != 3 || v->dims != 3 || k->shape[1] < 1)
+        return false;
+    set_side(&a->q, q, axes);
+    set_side(&a->k, k, axes);
+    set_side(&a->v, v, axes);
+    a->stacks = 1;
+    a->heads = q->shape[1];
+    a->shared = a->heads / k->shape[1];
+    a->width = q->shape[2];
+    a->depth = v->shape[2];
+    return a->heads == tp_arg_integer(call, "head_num", 0) &&
+           a->shared * k->shape[1] == a->heads && a->shared > 0 &&
+           k->shape[2] == a->width && v->shape[0] == k->shape[0] &&
+           v->shape[1] == k->shape[1] && a->width > 0 && a->depth > 0;
+}
+
+static enum tp_status bind_packed(const struct tp_replay_call *call,
+                                  struct tp_attention *a, struct sequences *s,
+                                  struct tp_error *err)
+{
+    const int64_t mode = tp_arg_integer(call, "sparse_mode", 0);
+    enum tp_status status = find_sides(call, a, err);
+    if (status != TP_OK)
+        return status;
+    if (tp_arg_real(call, "keep_prob", 1) != 1)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
+    if (tp_arg_array(call, "pse") ||
+        (tp_arg_array(call, "atten_mask") && mode != 2 && mode != 3))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its mask or bias is not replayed with this layout");
+    if (!fit_packed(call, a))
+        return tp_replay_fail_shapes(err);
+    a->hides = TP_ATTENTION_TRUE;
+    a->scale = tp_arg_real(call, "scale", 1);
+    return find_sequences(call, a, s, err);
+}
+
+/* A tensor from a token on. */
+static struct tp_array from_token(const struct tp_array *array, int64_t token)
+{
+    struct tp_array part = *array;
+    const int64_t at = token * array->shape[1] * array->shape[2];
+    part.value += at;
+    if (part.bound)
+        part.bound += at;
+    return part;
+}
+
+/* What a sequence is run on. */
+struct packed {
+    const struct tp_replay_call *call;
+    const struct tp_attention *all;
+    const struct tp_array *given; /* the gradient; NULL: forward            */
+    struct tp_array *made[3];     /* the result, or gradients               */
+};
+
+static enum tp_status run_sequence(const struct packed *p,
+                                   const struct sequences *s, int64_t number,
+                                   struct tp_error *err)
+{
+    static const struct axes axes = {-1, 1, 0};
+    struct tp_attention a = *p->all;
+    struct tp_attention_side at;
+    const int64_t row = number ? s->rows[number - 1] : 0;
+    const int64_t key = number ? s->keys[number - 1] : 0;
+    const struct tp_array q = from_token(a.q.array, row);
+    const struct tp_array k = from_token(a.k.array, key);
+    const struct tp_array v = from_token(a.v.array, key);
+    a.q.array = &q;
+    a.k.array = &k;
+    a.v.array = &v;
+    a.rows = s->rows[number] - row;
+    a.keys = s->keys[number] - key;
+    if (!set_sparse(p->call, &a))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its sparse mode is not replayed");
+    if (!fit_terms(&a) || (a.keys == 0 && a.rows > 0))
+        return tp_replay_fail_shapes(err);
+    struct tp_array first = from_token(p->made[0], row);
+    if (!p->given) {
+        set_side(&at, &first, axes);
+        return tp_attention_run(&a, &at, &first, err);
+    }
+    const struct tp_array given = from_token(p->given, row);
+    struct tp_array of_k = from_token(p->made[1], key);
+    struct tp_array of_v = from_token(p->made[2], key);
+    struct tp_array *const gradients[3] = {&first, &of_k, &of_v};
+    set_side(&at, &given, axes);
+    return tp_attention_gradients(&a, &at, gradients, err);
+}
+
+static enum tp_status run_packed(struct tp_replay_call *replay,
+                                 struct tp_error *err)
+{
+    struct tp_attention a = {.causal = false};
+    struct sequences s = {.rows = NULL};
+    struct packed packed = {.call = replay, .all = &a};
+    enum tp_status status = bind_packed(replay, &a, &s, err);
+    const int64_t shape[3] = {status == TP_OK ? a.q.array->shape[0] : 0,
+                              a.heads, a.depth};
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(replay, 3, shape, &packed.made[0], err);
+    for (int64_t i = 0; i < s.count && status == TP_OK; i++)
+        status = run_sequence(&packed, &s, i, err);
+    free(s.rows);
+    return status;
+}
+
+static enum tp_status back_packed(struct tp_backward *backward,
+                                  const struct tp_array *given,
+                                  struct tp_error *err)
+{
+    struct tp_attention a = {.causal = false};
+    struct sequences s = {.rows = NULL};
+    struct tp_array *next;
+    struct packed packed = {
+        .call = backward->forward, .all = &a, .given = given};
+    enum tp_status status = bind_packed(backward->forward, &a, &s, err);
+    if (status == TP_OK &&
+        (given->dims != 3 || given->shape[0] != a.q.array->shape[0] ||
+         given->shape[1] != a.heads || given->shape[2] != a.depth))
+        status = tp_replay_fail_shapes(err);
+    const struct tp_array *const sides[3] = {a.q.array, a.k.array, a.v.array};
+    for (int i = 0; i < 3 && status == TP_OK; i++)
+        status = tp_backward_make_like(backward, sides[i], &next, err);
+    for (int i = 0; i < 3 && status == TP_OK; i++)
+        packed.made[i] = &backward->made[i];
+    for (int64_t i = 0; i < s.count && status == TP_OK; i++)
+        status = run_sequence(&packed, &s, i, err);
+    free(s.rows);
+    return status;
+}
+
+/* --- one shape for all ---------------------------------------------------- */
+
 /* The result lies as Q, with the depth of V. */
 static int npu_shape(const struct tp_attention *a, struct axes axes,
                      int64_t *shape)
@@ -281,6 +471,8 @@ TP_KERNEL(tp_run_npu_attention)
     struct tp_array *output;
     int64_t shape[TP_LIMIT_DIMS];
     (void)row;
+    if (is_packed(replay))
+        return run_packed(replay, err);
     enum tp_status status = bind_npu(replay, &a, &axes, err);
     if (status != TP_OK)
         return status;
@@ -362,6 +554,8 @@ TP_BACKWARD(tp_back_npu_attention)
     const struct tp_array *given;
     (void)row;
     enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK && is_packed(backward->forward))
+        return back_packed(backward, given, err);
     if (status == TP_OK)
         status = bind_npu(backward->forward, &a, &axes, err);
     if (status != TP_OK)

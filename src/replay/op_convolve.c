@@ -57,12 +57,18 @@ static bool fit_lengths(const struct tp_replay_call *call,
 {
     const struct tp_convolve *c = &conv->c;
     const bool same = !strcmp(tp_arg_text(call, "padding", ""), "same");
+    int64_t behind[AXES]; /* of a transposed one no window ends there       */
+    if (!set_each(call, "output_padding", 0, conv->axes, behind))
+        return false;
+    for (int i = 0; i < AXES - conv->axes; i++)
+        behind[i] = 0;
     for (int i = 0; i < AXES; i++) {
         const int64_t reach = c->dilation[i] * (c->kernel[i] - 1) + 1;
         const int64_t free = c->in[i] + 2 * c->pad[i] - reach;
         const int64_t more = free - (c->out[i] - 1) * c->stride[i];
-        if (same ? c->out[i] != c->in[i]
-                 : more < 0 || (!conv->transposed && more >= c->stride[i]))
+        if (same               ? c->out[i] != c->in[i]
+            : conv->transposed ? more != behind[i]
+                               : more < 0 || more >= c->stride[i])
             return false;
     }
     return true;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * npu_grouped_matmul, the products of a mixture of experts: rows of X in
- * groups, each times a matrix of its own, plus a bias. X is one tensor whose
- * rows `group_list` shares out, or one for each group; weights are matrices or
- * one stack of these; results are one for each group or, by split_item, one
- * below the other. Each group is a contraction (contract.h) of stretches of
- * these tensors, no element is copied. Gradients: (x..., weight..., bias...).
+ * groups, each times a matrix of its own, plus a bias; or what is summed over
+ * in groups, which gives a matrix for each. By rows X is one tensor whose rows
+ * `group_list` shares out, or one for each group; weights are matrices or one
+ * stack of these; results are one for each group or, by split_item, one below
+ * the other. Each group is a contraction (contract.h) of stretches of these
+ * tensors, no element is copied. Gradients: (x..., weight..., bias...).
  */
 #include "replay/operators.h"
 
@@ -61,35 +62,35 @@ static int64_t rows_of(const struct tp_array *x)
 
 /* --- which rows are of which group ---------------------------------------- */
 
-/* Lengths, or ends, that the group list has; whether they are so many. */
-static bool read_ends(const struct tp_replay_call *call, struct grouped *g)
+/* Ends that the group list has, or whose distances it has; whether they are so
+ * many, up to `all`. */
+static bool read_ends(const struct tp_replay_call *call, int64_t all,
+                      int64_t groups, int64_t *ends)
 {
-    int64_t list[TP_LIMIT_DIMS];
-    const struct tp_array *array = tp_arg_array(call, "group_list");
-    const bool lengths = tp_arg_integer(call, "group_list_type", 0) == 1;
-    const int64_t count =
-        array ? array->count : tp_arg_integers(call, "group_list", list);
+    const int64_t type = tp_arg_integer(call, "group_list_type", 0);
     int64_t before = 0;
-    if (count != g->groups || tp_arg_integer(call, "group_list_type", 0) > 1)
+    if (tp_arg_numbers(call, "group_list", ends, groups) != groups ||
+        type < 0 || type > 1)
         return false;
-    for (int64_t i = 0; i < count; i++) {
-        const double value = array ? array->value[i] : (double)list[i];
-        if (!(value >= 0 && value <= (double)TP_LIMIT_REPLAY_VALUES))
+    for (int64_t i = 0; i < groups; i++) {
+        if (ends[i] < 0 || ends[i] > all)
             return false;
-        g->ends[i] = (int64_t)value + (lengths ? before : 0);
-        if (g->ends[i] < before)
+        ends[i] += type ? before : 0;
+        if (ends[i] < before)
             return false;
-        before = g->ends[i];
+        before = ends[i];
     }
-    return before == rows_of(g->x.arrays[0]);
+    return before == all;
 }
 
 /* Of as many tensors as groups, each has its rows. */
 static bool set_ends(const struct tp_replay_call *call, struct grouped *g)
 {
     int64_t end = 0;
+    if (g->x.count == 1 && (g->groups != 1 || tp_arg(call, "group_list")))
+        return read_ends(call, rows_of(g->x.arrays[0]), g->groups, g->ends);
     if ((int64_t)g->x.count != g->groups)
-        return g->x.count == 1 && read_ends(call, g);
+        return false;
     for (int64_t i = 0; i < g->groups; i++)
         g->ends[i] = end += rows_of(g->x.arrays[i]);
     return true;
@@ -176,7 +177,7 @@ static bool fit(const struct grouped *g)
     return true;
 }
 
-/* Whether it multiplies numbers as they are, by rows. */
+/* Whether it multiplies numbers as they are. */
 static bool is_plain(const struct tp_replay_call *call)
 {
     static const char *const others[] = {"scale",           "offset",
@@ -185,17 +186,22 @@ static bool is_plain(const struct tp_replay_call *call)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (tp_arg_array(call, others[i]))
             return false;
-    return tp_arg_integer(call, "group_type", -1) < 1 &&
-           tp_arg_integer(call, "act_type", 0) == 0;
+    const int64_t split = tp_arg_integer(call, "split_item", 0);
+    return split >= 0 && split <= 3 && tp_arg_integer(call, "act_type", 0) == 0;
+}
+
+static enum tp_status fail_form(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "with scales, an activation or groups of columns it is not "
+                   "replayed");
 }
 
 static enum tp_status bind(const struct tp_replay_call *call, struct grouped *g,
                            struct tp_error *err)
 {
-    if (!is_plain(call))
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "with scales, an activation or groups of columns it is "
-                       "not replayed");
+    if (!is_plain(call) || tp_arg_integer(call, "group_type", -1) > 0)
+        return fail_form(err);
     enum tp_status status = find_list(call, "x", &g->x, err);
     if (status == TP_OK)
         status = find_list(call, "weight", &g->weight, err);
@@ -265,6 +271,128 @@ static enum tp_status run_group(const struct tp_replay_call *replay,
     return status;
 }
 
+/* --- groups of what is summed --------------------------------------------- */
+
+/* One X [m][k] and one weight [k][n], whose k the group list shares out: a
+ * matrix [m][n] for each group, as gradients of a mixture's weights are. */
+struct summed {
+    const struct tp_array *x, *weight;
+    int64_t groups, *ends;
+    int64_t m, k, n;
+};
+
+static bool is_summed(const struct tp_replay_call *call)
+{
+    return tp_arg_integer(call, "group_type", -1) == 2;
+}
+
+static enum tp_status bind_summed(const struct tp_replay_call *call,
+                                  struct summed *s, struct tp_error *err)
+{
+    if (!is_plain(call) || tp_arg_array(call, "bias"))
+        return fail_form(err);
+    enum tp_status status = tp_arg_tensor(call, "x", &s->x, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(call, "weight", &s->weight, err);
+    if (status != TP_OK)
+        return status;
+    s->groups = tp_arg_numbers(call, "group_list", NULL, 0);
+    s->ends = calloc((size_t)s->groups + 1, sizeof *s->ends);
+    if (!s->ends)
+        return tp_fail_memory(err);
+    s->m = length_at(s->x, 1);
+    s->k = length_at(s->x, 0);
+    s->n = length_at(s->weight, 0);
+    return s->x->dims == 2 && s->weight->dims == 2 && s->groups > 0 &&
+                   s->weight->shape[0] == s->k &&
+                   read_ends(call, s->k, s->groups, s->ends)
+               ? TP_OK
+               : tp_replay_fail_shapes(err);
+}
+
+/* Where a group begins, and how long it is. */
+static int64_t first_of(const struct summed *s, int64_t group, int64_t *length)
+{
+    const int64_t first = group ? s->ends[group - 1] : 0;
+    *length = s->ends[group] - first;
+    return first;
+}
+
+static enum tp_status run_summed(struct tp_replay_call *replay,
+                                 struct tp_error *err)
+{
+    struct summed s = {.ends = NULL};
+    struct tp_array *output;
+    enum tp_status status = bind_summed(replay, &s, err);
+    const int64_t shape[3] = {s.groups, s.m, s.n};
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(replay, 3, shape, &output, err);
+    for (int64_t i = 0; i < s.groups && status == TP_OK; i++) {
+        int64_t length;
+        const int64_t first = first_of(&s, i, &length);
+        const struct tp_array x = stretch(s.x, first, s.m * s.k - first);
+        const struct tp_array weight =
+            stretch(s.weight, first * s.n, length * s.n);
+        struct tp_array part = stretch(output, i * s.m * s.n, s.m * s.n);
+        const struct steps steps = {
+            {s.m, s.n, length}, {s.k, 0, 1}, {0, 1, s.n}, {s.n, 1, 0}};
+        status = multiply(&x, &weight, &part, &steps, replay->unit, err);
+    }
+    free(s.ends);
+    return status;
+}
+
+static enum tp_status back_summed_group(struct tp_backward *backward,
+                                        const struct summed *s, int64_t group,
+                                        const struct tp_array *came,
+                                        struct tp_error *err)
+{
+    int64_t length;
+    const int64_t first = first_of(s, group, &length);
+    const double unit = backward->call->unit;
+    const struct tp_array given =
+        stretch(came, group * s->m * s->n, s->m * s->n);
+    const struct tp_array x = stretch(s->x, first, s->m * s->k - first);
+    const struct tp_array weight =
+        stretch(s->weight, first * s->n, length * s->n);
+    struct tp_array dx =
+        stretch(&backward->made[0], first, s->m * s->k - first);
+    struct tp_array dw =
+        stretch(&backward->made[1], first * s->n, length * s->n);
+    const struct steps of_x = {
+        {s->m, length, s->n}, {s->n, 0, 1}, {0, s->n, 1}, {s->k, 1, 0}};
+    const struct steps of_w = {
+        {length, s->n, s->m}, {1, 0, s->k}, {0, 1, s->n}, {s->n, 1, 0}};
+    if (length == 0)
+        return TP_OK;
+    enum tp_status status = multiply(&given, &weight, &dx, &of_x, unit, err);
+    return status == TP_OK ? multiply(&x, &given, &dw, &of_w, unit, err)
+                           : status;
+}
+
+static enum tp_status back_summed(struct tp_backward *backward,
+                                  struct tp_error *err)
+{
+    struct summed s = {.ends = NULL};
+    struct tp_array *next;
+    const struct tp_array *given;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = bind_summed(backward->forward, &s, err);
+    if (status == TP_OK && given->count != s.groups * s.m * s.n)
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, s.x, &next, err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, s.weight, &next, err);
+    for (int64_t i = 0; i < s.groups && status == TP_OK; i++)
+        status = back_summed_group(backward, &s, i, given, err);
+    free(s.ends);
+    return status;
+}
+
+/* --- groups of rows ------------------------------------------------------- */
+
 /* The shape of a result: that of X, or the rows of a group. */
 static int shape_of(const struct grouped *g, int64_t group, int64_t *shape)
 {
@@ -285,6 +413,8 @@ TP_KERNEL(tp_run_grouped)
     struct tp_array *output = NULL;
     int64_t shape[TP_LIMIT_DIMS];
     (void)row;
+    if (is_summed(replay))
+        return run_summed(replay, err);
     enum tp_status status = bind(replay, &g, err);
     for (int64_t i = 0; i < g.groups && status == TP_OK; i++) {
         if (i == 0 || !g.joined)
@@ -370,6 +500,8 @@ TP_BACKWARD(tp_back_grouped)
 {
     struct grouped g = {.groups = 0};
     (void)row;
+    if (is_summed(backward->forward))
+        return back_summed(backward, err);
     enum tp_status status = bind(backward->forward, &g, err);
     if (status == TP_OK)
         status = make_gradients(backward, &g.x, err);

@@ -12,6 +12,7 @@
 
 #include "base/order.h"
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 static enum tp_status fail_index(struct tp_error *err)
 {
@@ -63,6 +64,10 @@ TP_KERNEL(tp_run_embedding)
                          "embeddings of this form are not replayed");
     if (status != TP_OK)
         return status;
+    if (index_of((double)tp_arg_integer(replay, "padding_idx", 0),
+                 weight->shape[0]) < 0 &&
+        tp_arg(replay, "padding_idx") && weight->shape[0])
+        return fail_index(err);
     const int64_t width = weight->shape[1];
     memcpy(shape, input->shape, (size_t)input->dims * sizeof *shape);
     shape[input->dims] = width;
@@ -210,8 +215,10 @@ TP_KERNEL(tp_run_narrow)
     if (input->dims == 0 || first < 0 || length < 0 || length > lines - first)
         return fail_index(err);
     const struct lines moved = lines_of(input, axis, output, length);
-    if (output->count != moved.outer * length * moved.inner)
-        return fail_index(err);
+    if (output->dims != input->dims - one ||
+        (!one && output->shape[axis] != length) ||
+        output->count != moved.outer * length * moved.inner)
+        return tp_replay_fail_result(err);
     for (int64_t i = 0; i < length && output->count; i++)
         copy_index(&moved, first + i, i);
     return TP_OK;
@@ -240,70 +247,4 @@ TP_KERNEL(tp_run_triangle)
         output->value[i] = kept ? input->value[i] : 0;
     }
     return TP_OK;
-}
-
-/* --- order ---------------------------------------------------------------- */
-
-/* The first new_length of a line in falling (rising) order. */
-static void sort_line(const struct lines *lines, int64_t line, bool largest,
-                      double *room)
-{
-    const int64_t step = lines->inner, n = lines->length;
-    const int64_t outer = line / step, at = line % step;
-    const double *from = lines->from + outer * n * step + at;
-    double *to = lines->to + outer * lines->new_length * step + at;
-    for (int64_t i = 0; i < n; i++)
-        room[i] = from[i * step];
-    tp_sort_double(room, (size_t)n);
-    for (int64_t i = 0; i < lines->new_length; i++)
-        to[i * step] = room[largest ? n - 1 - i : i];
-}
-
-static bool has_nan(const struct tp_array *array)
-{
-    for (int64_t i = 0; i < array->count; i++)
-        if (isnan(array->value[i]))
-            return true;
-    return false;
-}
-
-/* topk(k, dim, largest), and sort(dim, descending) of as many as there are. */
-TP_KERNEL(tp_run_topk)
-{
-    const struct tp_array *input;
-    struct tp_array *output;
-    int axis;
-    const bool sorts = !strncmp(row->names, "sort", 4);
-    const bool largest =
-        tp_arg_integer(replay, sorts ? "descending" : "largest", sorts ? 0 : 1);
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK)
-        status = tp_arg_axis(replay, "dim", -1, input->dims, &axis, err);
-    if (status == TP_OK && (input->dims == 0 || has_nan(input)))
-        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
-                         "the order of its input is not replayed");
-    if (status == TP_OK)
-        status = tp_replay_make_like_dumped(replay, &output, err);
-    if (status != TP_OK)
-        return status;
-    const int64_t length = input->shape[axis];
-    if (output->dims != input->dims || output->shape[axis] > length ||
-        length == 0 ||
-        output->count != input->count / length * output->shape[axis])
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "its result has another form");
-    const int64_t k = output->shape[axis];
-    double *room = malloc((size_t)length * sizeof *room);
-    if (!room)
-        return tp_fail_memory(err);
-    const struct lines lines = lines_of(input, axis, output, k);
-    for (int64_t line = 0; line < input->count / length; line++)
-        sort_line(&lines, line, largest, room);
-    free(room);
-    if (tp_replay_result(replay, replay->output_count)) {
-        status = tp_replay_make_like_dumped(replay, &output, err);
-        if (status == TP_OK)
-            output->loose = true;
-    }
-    return status;
 }

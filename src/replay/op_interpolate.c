@@ -5,7 +5,10 @@
  * a = -0.75), with the coordinates of torch (half pixels, or aligned corners);
  * "area" is the mean of a part. The weights of each axis are made once, and
  * the gradient hands back with the same weights. A coordinate is rounded as
- * often as it is large, which moves a weight by as much. Cost: outputs x taps.
+ * often as it is large, which moves a weight by as much. A plane goes through
+ * one axis after the other, which costs the sum of their taps an element where
+ * a sum over all at once costs the product; with it go the magnitudes of its
+ * terms, and how far they may be off.
  */
 #include "replay/operators.h"
 
@@ -14,6 +17,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 enum { AXES = 3, TAPS = 4 };
 
@@ -27,8 +31,11 @@ struct taps {
 
 struct axis {
     int64_t in, out;
+    double factor; /* that was said; 0: none                                 */
     double scale;
     bool said; /* the scale was an argument                                  */
+    bool idle; /* the operator does not have it                              */
+    bool mean; /* of the elements from place[0] on                           */
     struct taps *taps; /* [out]                                              */
 };
 
@@ -122,13 +129,18 @@ static enum tp_status weigh(const struct resize *r, struct axis *axis,
     axis->taps = calloc((size_t)axis->out + 1, sizeof *axis->taps);
     if (!axis->taps)
         return tp_fail_memory(err);
+    axis->mean = is(r, "area");
+    if (axis->idle) {
+        *axis->taps = (struct taps){1, {0}, {1}, 0};
+        return TP_OK;
+    }
     if (!axis->said || r->aligned)
         axis->scale = !r->aligned ? (double)axis->in / (double)axis->out
                       : axis->out > 1
                           ? (double)(axis->in - 1) / (double)(axis->out - 1)
                           : 0;
     for (int64_t i = 0; i < axis->out; i++) {
-        if (is(r, "area"))
+        if (axis->mean)
             area(axis, i, &axis->taps[i]);
         else if (is(r, "bicubic"))
             cubic(r, axis, i, &axis->taps[i]);
@@ -174,16 +186,33 @@ static bool set_scales(struct resize *r)
             continue;
         last = item->value->real;
         if (count < r->axes)
-            r->axis[AXES - r->axes + count++].scale = 1 / last;
+            r->axis[AXES - r->axes + count++].factor = last;
     }
     for (int i = 0; i < r->axes && count == 1; i++)
-        r->axis[AXES - r->axes + i].scale = 1 / last;
+        r->axis[AXES - r->axes + i].factor = last;
+    for (int i = 0; i < AXES; i++)
+        r->axis[i].scale = 1 / r->axis[i].factor;
     const bool used =
         count > 0 && !tp_arg_integer(replay, "recompute_scale_factor", 0);
     for (int i = 0; i < AXES; i++)
         r->axis[i].said = used && i >= AXES - r->axes;
     return (count == 0 || count == 1 || count == r->axes) &&
            (count == 0 || last > 0);
+}
+
+/* Whether size or factors are those of the result. */
+static bool said_lengths(const struct resize *r)
+{
+    int64_t said[AXES];
+    tp_said_each(r->replay, "size", r->axes, said);
+    for (int i = 0; i < r->axes; i++) {
+        const struct axis *axis = &r->axis[AXES - r->axes + i];
+        if ((said[i] >= 0 && said[i] != axis->out) ||
+            (axis->factor > 0 &&
+             floor((double)axis->in * axis->factor) != (double)axis->out))
+            return false;
+    }
+    return true;
 }
 
 static enum tp_status begin(const struct tp_replay_call *replay,
@@ -203,14 +232,16 @@ static enum tp_status begin(const struct tp_replay_call *replay,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "this mode of it is not replayed");
     r->planes = shape[0] * shape[1];
-    for (int i = 0; i < AXES && status == TP_OK; i++) {
+    for (int i = 0; i < AXES; i++) {
         const int own = i - (AXES - r->axes);
         r->axis[i].in = own < 0 ? 1 : r->input->shape[2 + own];
         r->axis[i].out = own < 0 ? 1 : shape[2 + own];
-        if (own < 0)
-            r->axis[i].scale = 1;
-        status = weigh(r, &r->axis[i], err);
+        r->axis[i].idle = own < 0;
     }
+    if (!said_lengths(r))
+        return tp_replay_fail_result(err);
+    for (int i = 0; i < AXES && status == TP_OK; i++)
+        status = weigh(r, &r->axis[i], err);
     return status;
 }
 
@@ -220,73 +251,157 @@ static void clear(struct resize *r)
         free(r->axis[i].taps);
 }
 
-/* --- elements ------------------------------------------------------------- */
+/* --- planes --------------------------------------------------------------- */
 
-/* One tap on each axis. */
-struct tap {
-    int64_t place;
+/* A plane on its way through the axes. */
+struct plane {
+    int64_t lengths[AXES];
+    double *value, *size; /* |value| of all terms                           */
+    double *off;          /* by what weights may be off                     */
+};
+
+static int64_t volume(const int64_t *lengths)
+{
+    return lengths[0] * lengths[1] * lengths[2];
+}
+
+static enum tp_status make_plane(struct plane *plane, int64_t count,
+                                 struct tp_error *err)
+{
+    plane->value = malloc(3 * (size_t)(count + 1) * sizeof *plane->value);
+    if (!plane->value)
+        return tp_fail_memory(err);
+    plane->size = plane->value + count;
+    plane->off = plane->size + count;
+    return TP_OK;
+}
+
+/* Stretches of `inner` elements of a tap, to be added from one to another. */
+struct stretch {
+    int64_t from, to, inner;
     double weight, off;
 };
 
-static struct tap tap_of(const struct resize *r, const int64_t *at,
-                         const int64_t *k)
+static void add_stretch(const struct stretch *s, const struct plane *from,
+                        const struct plane *to)
 {
-    struct tap tap = {0, 1, 0};
-    for (int i = 0; i < AXES; i++) {
-        const struct taps *taps = &r->axis[i].taps[at[i]];
-        const bool mean = is(r, "area");
-        const double weight =
-            mean ? 1 / (double)taps->count : taps->weight[k[i]];
-        tap.place = tap.place * r->axis[i].in +
-                    (mean ? taps->place[0] + k[i] : taps->place[k[i]]);
-        tap.off = tap.off * fabs(weight) + taps->off * fabs(tap.weight);
-        tap.weight *= weight;
+    const double weight = s->weight, share = fabs(s->weight), off = s->off;
+    const double *value = from->value + s->from, *size = from->size + s->from;
+    const double *moved = from->off + s->from;
+    double *to_value = to->value + s->to, *to_size = to->size + s->to;
+    double *to_moved = to->off + s->to;
+    for (int64_t i = 0; i < s->inner; i++) {
+        to_value[i] += weight * value[i];
+        to_size[i] += share * size[i];
+        to_moved[i] += share * moved[i] + off * size[i];
     }
-    return tap;
 }
 
-static bool step(int64_t *at, const int64_t *lengths)
+/* Takes a plane through one axis; backward the result gives what it took. */
+static void run_axis(const struct axis *axis, int number, bool back,
+                     const struct plane *from, struct plane *to)
 {
-    for (int i = AXES; i-- > 0;) {
-        if (++at[i] < lengths[i])
-            return true;
-        at[i] = 0;
+    int64_t outer = 1, inner = 1;
+    for (int i = 0; i < AXES; i++)
+        if (i != number)
+            *(i < number ? &outer : &inner) *= from->lengths[i];
+    memcpy(to->lengths, from->lengths, sizeof to->lengths);
+    to->lengths[number] = back ? axis->in : axis->out;
+    const size_t bytes = (size_t)volume(to->lengths) * sizeof *to->value;
+    memset(to->value, 0, bytes);
+    memset(to->size, 0, bytes);
+    memset(to->off, 0, bytes);
+    for (int64_t n = 0; n < outer; n++)
+        for (int64_t i = 0; i < axis->out; i++) {
+            const struct taps *taps = &axis->taps[i];
+            for (int64_t k = 0; k < taps->count; k++) {
+                const int64_t place =
+                    (n * axis->in +
+                     (axis->mean ? taps->place[0] + k : taps->place[k])) *
+                    inner;
+                const int64_t element = (n * axis->out + i) * inner;
+                const struct stretch stretch = {
+                    back ? element : place, back ? place : element, inner,
+                    axis->mean ? 1 / (double)taps->count : taps->weight[k],
+                    taps->off};
+                add_stretch(&stretch, from, to);
+            }
+        }
+}
+
+/* Roundings of the sum that element `at` of the result is. */
+static double terms_of(const struct resize *r, int64_t at)
+{
+    double terms = 1;
+    for (int i = AXES; i-- > 0; at /= r->axis[i].out)
+        terms *= (double)r->axis[i].taps[at % r->axis[i].out].count;
+    return terms + 4;
+}
+
+/* What of a plane is rounded; the nearest is as it was. */
+static double rounding_of(const struct resize *r, bool back, int64_t at)
+{
+    return is(r, "nearest") || r->half ? (back ? 5 * r->replay->unit : 0)
+                                       : r->replay->unit * terms_of(r, at);
+}
+
+/* Axes that grow come last, so that no plane is larger than both ends. */
+static void run_axes(const struct resize *r, bool back, struct plane planes[2])
+{
+    for (int grows = 0; grows < 2; grows++)
+        for (int i = AXES; i-- > 0;) {
+            const struct axis *axis = &r->axis[i];
+            const bool larger =
+                back ? axis->in > axis->out : axis->out > axis->in;
+            if (axis->idle || larger != grows)
+                continue;
+            run_axis(axis, i, back, &planes[0], &planes[1]);
+            const struct plane done = planes[1];
+            planes[1] = planes[0];
+            planes[0] = done;
+        }
+}
+
+/* One plane; backward what came is rounded as the sum that it belongs to. */
+static void visit(const struct resize *r, bool back, const double *from,
+                  struct plane planes[2])
+{
+    struct plane *plane = &planes[0];
+    for (int i = 0; i < AXES; i++)
+        plane->lengths[i] = back ? r->axis[i].out : r->axis[i].in;
+    const int64_t count = volume(plane->lengths);
+    for (int64_t i = 0; i < count; i++) {
+        plane->value[i] = from[i];
+        plane->size[i] = fabs(from[i]);
+        plane->off[i] = back ? rounding_of(r, back, i) * plane->size[i] : 0;
     }
-    return false;
+    run_axes(r, back, planes);
 }
 
 /* Forward, the result takes; backward, it gives. */
-static void visit_all(const struct resize *r, const struct tp_array *from,
-                      struct tp_array *to, bool back)
+static enum tp_status visit_all(const struct resize *r,
+                                const struct tp_array *from,
+                                struct tp_array *to, bool back,
+                                struct tp_error *err)
 {
-    const int64_t out[AXES] = {r->axis[0].out, r->axis[1].out, r->axis[2].out};
-    const int64_t in = r->axis[0].in * r->axis[1].in * r->axis[2].in;
-    const double unit = r->replay->unit;
-    int64_t element = 0;
-    for (int64_t plane = 0; plane < r->planes; plane++) {
-        int64_t at[AXES] = {0};
-        do {
-            int64_t k[AXES] = {0}, counts[AXES];
-            for (int i = 0; i < AXES; i++)
-                counts[i] = r->axis[i].taps[at[i]].count;
-            const double terms =
-                (double)(counts[0] * counts[1] * counts[2]) + 4;
-            const double rounding = is(r, "nearest") || r->half
-                                        ? (back ? unit * terms : 0)
-                                        : unit * terms;
-            do {
-                const struct tap tap = tap_of(r, at, k);
-                const int64_t place = plane * in + tap.place;
-                const int64_t source = back ? element : place;
-                const int64_t target = back ? place : element;
-                const double x = from->value[source];
-                to->value[target] += tap.weight == 1 ? x : tap.weight * x;
-                to->bound[target] +=
-                    fabs(x) * (tap.off + rounding * fabs(tap.weight));
-            } while (step(k, counts));
-            element++;
-        } while (step(at, out));
+    const int64_t before = from->count / r->planes;
+    const int64_t behind = to->count / r->planes;
+    const int64_t most = before > behind ? before : behind;
+    struct plane planes[2] = {{.value = NULL}, {.value = NULL}};
+    enum tp_status status = make_plane(&planes[0], most, err);
+    if (status == TP_OK)
+        status = make_plane(&planes[1], most, err);
+    for (int64_t n = 0; n < r->planes && status == TP_OK; n++) {
+        double *value = to->value + n * behind, *bound = to->bound + n * behind;
+        visit(r, back, from->value + n * before, planes);
+        memcpy(value, planes[0].value, (size_t)behind * sizeof *value);
+        for (int64_t i = 0; i < behind; i++)
+            bound[i] = planes[0].off[i] +
+                       (back ? 0 : rounding_of(r, back, i) * planes[0].size[i]);
     }
+    free(planes[0].value);
+    free(planes[1].value);
+    return status;
 }
 
 TP_KERNEL(tp_run_interpolate)
@@ -302,7 +417,7 @@ TP_KERNEL(tp_run_interpolate)
     if (status == TP_OK)
         status = begin(replay, output->shape, output->dims, &r, err);
     if (status == TP_OK && output->count)
-        visit_all(&r, r.input, output, false);
+        status = visit_all(&r, r.input, output, false, err);
     clear(&r);
     return status;
 }
@@ -325,7 +440,7 @@ TP_BACKWARD(tp_back_interpolate)
     if (status == TP_OK)
         status = tp_backward_make_like(backward, r.input, &gradient, err);
     if (status == TP_OK && given->count)
-        visit_all(&r, given, gradient, true);
+        status = visit_all(&r, given, gradient, true, err);
     clear(&r);
     return status;
 }

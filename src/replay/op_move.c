@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 /* A value as an element of a dtype: integers lose what is behind the point. */
 static double fitted(double value, enum tp_dtype dtype)
@@ -43,8 +44,9 @@ TP_KERNEL(tp_run_same)
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_replay_make_like_dumped(replay, &output, err);
-    if (status == TP_OK && output->count != input->count)
-        return tp_replay_fail_shapes(err);
+    if (status == TP_OK &&
+        (output->count != input->count || !tp_said_view(replay, input, output)))
+        return tp_replay_fail_result(err);
     for (int64_t i = 0; status == TP_OK && i < output->count; i++)
         output->value[i] = fitted(input->value[i], output->dtype);
     return status;
@@ -194,8 +196,9 @@ TP_KERNEL(tp_run_expand)
         status = tp_replay_make_like_dumped(replay, &output, err);
     if (status != TP_OK)
         return status;
-    if (!tp_array_broadcast(input, output->dims, output->shape, strides))
-        return tp_replay_fail_shapes(err);
+    if (!tp_array_broadcast(input, output->dims, output->shape, strides) ||
+        !tp_said_expand(replay, input, output))
+        return tp_replay_fail_result(err);
     copy(input->value, strides, output);
     return TP_OK;
 }
@@ -217,7 +220,9 @@ TP_KERNEL(tp_run_repeat)
             (i >= ahead && (input->shape[i - ahead] == 0
                                 ? output->shape[i] != 0
                                 : output->shape[i] % input->shape[i - ahead])))
-            return tp_replay_fail_shapes(err);
+            return tp_replay_fail_result(err);
+    if (!tp_said_repeat(replay, input, output))
+        return tp_replay_fail_result(err);
     tp_array_strides(input, own);
     struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
     for (int64_t at = 0; at < output->count; at++) {
@@ -372,7 +377,7 @@ TP_KERNEL(tp_run_split)
     struct tp_array *output;
     int axis;
     int64_t first = 0;
-    (void)row;
+    const bool single = !strcmp(row->names, "unbind");
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
@@ -382,15 +387,18 @@ TP_KERNEL(tp_run_split)
         status = tp_replay_make_like_dumped(replay, &output, err);
         if (status != TP_OK)
             break;
-        const bool drops = output->dims == input->dims - 1;
-        if (!drops && output->dims != input->dims)
-            return tp_replay_fail_shapes(err);
-        const int64_t length = drops ? 1 : output->shape[axis];
+        const int64_t number = (int64_t)replay->output_count - 1;
+        if (output->dims != input->dims - single)
+            return tp_replay_fail_result(err);
+        const int64_t length = single ? 1 : output->shape[axis];
+        if (!single &&
+            !tp_said_part(replay, input->shape[axis], number, length))
+            return tp_replay_fail_result(err);
         status = take(input, axis, first, length, output, err);
         first += length;
     }
     return status == TP_OK && first != input->shape[axis]
-               ? tp_replay_fail_shapes(err)
+               ? tp_replay_fail_result(err)
                : status;
 }
 
@@ -405,12 +413,15 @@ TP_KERNEL(tp_run_constant)
     if (full && !tp_arg(replay, "fill_value"))
         return tp_fail(err, TP_E_UNSUPPORTED, -1, "its number is not said");
     enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK && !tp_said_constant(replay, output))
+        return tp_replay_fail_result(err);
     for (int64_t i = 0; status == TP_OK && i < output->count; i++)
         output->value[i] = fitted(value, output->dtype);
     return status;
 }
 
-/* A 1 in the place that each number says; how many places, the dump says. */
+/* A 1 in the place that each number says; how many places, the dump says where
+ * the arguments do not. */
 TP_KERNEL(tp_run_one_hot)
 {
     const struct tp_array *input;
@@ -422,9 +433,10 @@ TP_KERNEL(tp_run_one_hot)
     if (status != TP_OK)
         return status;
     const int64_t places = output->dims ? output->shape[output->dims - 1] : 0;
+    const int64_t said = tp_arg_integer(replay, "num_classes", -1);
     if (output->dims != input->dims + 1 ||
-        output->count != input->count * places)
-        return tp_replay_fail_shapes(err);
+        output->count != input->count * places || (said >= 0 && said != places))
+        return tp_replay_fail_result(err);
     for (int64_t i = 0; i < input->count; i++) {
         const double place = input->value[i];
         if (!(place >= 0 && place < (double)places))
@@ -432,6 +444,13 @@ TP_KERNEL(tp_run_one_hot)
         output->value[i * places + (int64_t)place] = 1;
     }
     return TP_OK;
+}
+
+/* Whether an argument is a number, or not given. */
+static bool is_number(const struct tp_replay_call *replay, const char *name)
+{
+    return !tp_arg_is_hidden(replay, name) &&
+           (!tp_arg(replay, name) || !isnan(tp_arg_real(replay, name, NAN)));
 }
 
 /* arange(end), arange(start, end), arange(start, end, step); computed as
@@ -442,10 +461,14 @@ TP_KERNEL(tp_run_arange)
     (void)row;
     const bool two = tp_arg(replay, "end") != NULL;
     const double start = two ? tp_arg_real(replay, "start", 0) : 0;
+    const double end = tp_arg_real(replay, two ? "end" : "start", NAN);
     const double step = tp_arg_real(replay, "step", 1);
-    if (tp_arg_is_hidden(replay, "start") || tp_arg_is_hidden(replay, "end"))
+    if (!is_number(replay, "start") || !is_number(replay, "end") ||
+        !is_number(replay, "step") || isnan(end))
         return tp_fail(err, TP_E_UNSUPPORTED, -1, "its numbers are not said");
     enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK && !(ceil((end - start) / step) == output->count))
+        return tp_replay_fail_result(err);
     if (status == TP_OK)
         status = tp_array_bounds(output, err);
     for (int64_t i = 0; status == TP_OK && i < output->count; i++) {

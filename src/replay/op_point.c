@@ -395,3 +395,48 @@ TP_BACKWARD(tp_back_prelu)
     view_channels(backward->forward);
     return back(backward, point_of(row), err);
 }
+
+/* --- nan_to_num ----------------------------------------------------------- */
+
+/* A finite number for each that is none: 0 and the ends of the input's dtype
+ * unless others are said. */
+TP_KERNEL(tp_run_nan_to_num)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    (void)row;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status =
+            tp_replay_make(replay, input->dims, input->shape, &output, err);
+    if (status != TP_OK)
+        return status;
+    const double most = tp_dtype_largest(input->dtype);
+    const double nan = tp_arg_real(replay, "nan", 0);
+    const double ends[2] = {tp_arg_real(replay, "posinf", most),
+                            tp_arg_real(replay, "neginf", -most)};
+    for (int64_t i = 0; i < input->count; i++) {
+        const double x = input->value[i];
+        output->value[i] = isnan(x) ? nan : isinf(x) ? ends[x < 0] : x;
+    }
+    return TP_OK;
+}
+
+/* What is replaced has no slope. */
+TP_BACKWARD(tp_back_nan_to_num)
+{
+    const struct tp_array *input, *given;
+    struct tp_array *gradient;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(backward->forward, "input", &input, err);
+    if (status == TP_OK && given->count != input->count)
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, input, &gradient, err);
+    for (int64_t i = 0; status == TP_OK && i < input->count; i++)
+        gradient->value[i] =
+            given->value[i] * (isfinite(input->value[i]) ? 1 : 0);
+    return status;
+}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 enum { AXES = 3 };
 
@@ -247,6 +248,39 @@ static enum tp_status begin(const struct tp_replay_call *replay,
     return status;
 }
 
+/* Whether windows begin as often as torch has them begin: the last one on the
+ * input or what is padded in front of it, and it ends there too unless lengths
+ * are rounded up. */
+static bool said_windows(const struct window *w, bool up)
+{
+    for (int i = 0; i < AXES; i++) {
+        const int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
+        const int64_t free = w->in[i] + 2 * w->pad[i] - reach;
+        const int64_t step = w->stride[i];
+        if (w->in[i] > INT32_MAX || free < 0)
+            return false;
+        int64_t count = (free + (up ? step - 1 : 0)) / step + 1;
+        count -= up && (count - 1) * step >= w->in[i] + w->pad[i];
+        if (count != w->out[i])
+            return false;
+    }
+    return true;
+}
+
+/* Whether the arguments allow the lengths of the result. */
+static bool said_lengths(const struct pool *pool)
+{
+    const struct window *w = &pool->window;
+    int64_t said[AXES];
+    if (!pool->adaptive)
+        return said_windows(w, tp_arg_integer(pool->replay, "ceil_mode", 0));
+    tp_said_each(pool->replay, "output_size", w->axes, said);
+    for (int i = 0; i < w->axes; i++)
+        if (said[i] >= 0 && said[i] != w->out[AXES - w->axes + i])
+            return false;
+    return true;
+}
+
 /* Takes the lengths of the last axes from a result, or its gradient. */
 static bool set_output(struct pool *pool, const struct tp_array *output)
 {
@@ -259,7 +293,7 @@ static bool set_output(struct pool *pool, const struct tp_array *output)
             return false;
     for (int i = 0; i < w->axes; i++)
         w->out[AXES - w->axes + i] = output->shape[lead + i];
-    return output->count == 0 || volume(w->in) > 0;
+    return (output->count == 0 || volume(w->in) > 0) && said_lengths(pool);
 }
 
 /* --- forward -------------------------------------------------------------- */
@@ -307,7 +341,7 @@ TP_KERNEL(tp_run_pool)
         status = tp_replay_make_indices(replay, &to[0], &to[1], err);
     }
     if (status == TP_OK && !set_output(&pool, to[0]))
-        status = tp_replay_fail_shapes(err);
+        status = tp_replay_fail_result(err);
     if (status != TP_OK || to[0]->count == 0)
         return status;
     const struct window *w = &pool.window;

@@ -113,6 +113,36 @@ TP_KERNEL(tp_run_cumsum)
     return TP_OK;
 }
 
+/* The product of all up to each; rounded once a factor. */
+TP_KERNEL(tp_run_cumprod)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int64_t strides[TP_LIMIT_DIMS];
+    int axis;
+    (void)row;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(replay, input->dims, input->shape,
+                                        &output, err);
+    if (status != TP_OK || input->count == 0)
+        return status;
+    tp_array_strides(input, strides);
+    const int64_t step = input->dims ? strides[axis] : 1;
+    const int64_t length = input->dims ? input->shape[axis] : 1;
+    for (int64_t i = 0; i < input->count; i++) {
+        const int64_t place = i / step % length;
+        output->value[i] =
+            place ? output->value[i - step] * input->value[i] : input->value[i];
+        if (output->dtype < TP_UINT8)
+            output->bound[i] = fabs(output->value[i]) *
+                               tp_replay_gamma(replay, (double)place);
+    }
+    return TP_OK;
+}
+
 /* --- norms ---------------------------------------------------------------- */
 
 /* The order of a norm: 2 unless it is said. */

@@ -347,3 +347,109 @@ TP_BACKWARD(tp_back_cumsum)
             2 * tp_replay_gamma(backward->call, (double)length);
     return TP_OK;
 }
+
+/* A line of a cumulative product and its gradients. */
+struct cumprod {
+    const double *x, *y, *given;
+    double *value, *bound;
+    int64_t length, step;
+    double own, unit, underflow;
+};
+
+/* Torch divides the sum of gradients times results behind an element by it,
+ * both of the tensors' dtype, where no element is 0. */
+static void divide_sums(const struct cumprod *line)
+{
+    double sum = 0, size = 0;
+    for (int64_t k = line->length; k-- > 0;) {
+        const int64_t at = k * line->step;
+        const double x = line->x[at], term = line->given[at] * line->y[at];
+        const double count = (double)(line->length - k);
+        sum += term;
+        size += fabs(term);
+        line->value[at] = sum / x;
+        line->bound[at] =
+            ((3 * line->own + tp_rounding_gamma(line->unit, count + 2)) * size +
+             count * line->underflow) /
+            fabs(x);
+    }
+}
+
+/* The product of all before an element, times the sum over all from it on of
+ * their gradients times the factors between: zeros are no case of it. */
+static void multiply_out(const struct cumprod *line)
+{
+    const double off =
+        3 * line->own +
+        tp_rounding_gamma(line->unit, 2 * (double)line->length + 2);
+    double sum = 0, size = 0, product = 1;
+    for (int64_t k = line->length; k-- > 0;) {
+        const int64_t at = k * line->step;
+        const double next = k + 1 < line->length ? line->x[at + line->step] : 0;
+        sum = line->given[at] + (k + 1 < line->length ? next * sum : 0);
+        size = fabs(line->given[at]) +
+               (k + 1 < line->length ? fabs(next) * size : 0);
+        line->value[at] = sum;
+        line->bound[at] = size;
+    }
+    for (int64_t k = 0; k < line->length; k++) {
+        const int64_t at = k * line->step;
+        line->value[at] *= product;
+        line->bound[at] = off * fabs(product) * line->bound[at] +
+                          (double)line->length * line->underflow;
+        product *= line->x[at];
+    }
+}
+
+static bool has_zero(const struct cumprod *line)
+{
+    for (int64_t k = 0; k < line->length; k++)
+        if (line->x[k * line->step] == 0)
+            return true;
+    return false;
+}
+
+TP_BACKWARD(tp_back_cumprod)
+{
+    const struct tp_array *input, *given, *result;
+    struct tp_array *gradient;
+    int axis;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = tp_backward_result(backward, 0, &result, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(backward->forward, "input", &input, err);
+    if (status == TP_OK)
+        status =
+            tp_arg_axis(backward->forward, "dim", 0, input->dims, &axis, err);
+    if (status == TP_OK &&
+        (given->count != input->count || result->count != input->count))
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, input, &gradient, err);
+    if (status != TP_OK || input->count == 0)
+        return status;
+    int64_t inner = 1;
+    for (int i = axis + 1; i < input->dims; i++)
+        inner *= input->shape[i];
+    const int64_t length = input->dims ? input->shape[axis] : 1;
+    for (int64_t i = 0; i < input->count / length; i++) {
+        const int64_t at = i / inner * length * inner + i % inner;
+        const struct cumprod line = {input->value + at,
+                                     result->value + at,
+                                     given->value + at,
+                                     gradient->value + at,
+                                     gradient->bound + at,
+                                     length,
+                                     inner,
+                                     backward->call->own,
+                                     backward->call->unit,
+                                     tp_dtype_underflow(input->dtype)};
+        if (has_zero(&line))
+            multiply_out(&line);
+        else
+            divide_sums(&line);
+    }
+    return TP_OK;
+}

@@ -80,7 +80,9 @@ TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
 TP_KERNEL(tp_run_invert);
 TP_KERNEL(tp_run_prelu);
+TP_KERNEL(tp_run_nan_to_num);
 TP_BACKWARD(tp_back_prelu);
+TP_BACKWARD(tp_back_nan_to_num);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
@@ -130,6 +132,10 @@ TP_KERNEL(tp_run_group_norm);
 TP_KERNEL(tp_run_batch_norm);
 TP_KERNEL(tp_run_instance_norm);
 TP_KERNEL(tp_run_npu_rms_norm);
+TP_KERNEL(tp_run_normalize);
+TP_KERNEL(tp_run_cosine);
+TP_BACKWARD(tp_back_normalize);
+TP_BACKWARD(tp_back_cosine);
 TP_BACKWARD(tp_back_layer_norm);
 TP_BACKWARD(tp_back_rms_norm);
 TP_BACKWARD(tp_back_group_norm);
@@ -161,6 +167,7 @@ TP_KERNEL(tp_run_logsumexp);
 TP_KERNEL(tp_run_extreme);
 TP_KERNEL(tp_run_arg);
 TP_KERNEL(tp_run_prod);
+TP_KERNEL(tp_run_cumprod);
 TP_BACKWARD(tp_back_sum);
 TP_BACKWARD(tp_back_norm);
 TP_BACKWARD(tp_back_variance);
@@ -169,6 +176,7 @@ TP_BACKWARD(tp_back_logsumexp);
 TP_BACKWARD(tp_back_extreme);
 TP_BACKWARD(tp_back_indexed);
 TP_BACKWARD(tp_back_prod);
+TP_BACKWARD(tp_back_cumprod);
 
 /* The name that the order of a norm has: p, or ord in torch.linalg. */
 const char *tp_norm_order_name(const struct tp_operator *row);
@@ -202,10 +210,14 @@ TP_KERNEL(tp_run_gather);
 TP_KERNEL(tp_run_index_select);
 TP_KERNEL(tp_run_narrow);
 TP_KERNEL(tp_run_triangle);
-TP_KERNEL(tp_run_topk);
 TP_KERNEL(tp_run_masked_select);
 TP_KERNEL(tp_run_masked_scatter);
 TP_BACKWARD(tp_back_dropout);
+
+/* Elements by their rank along an axis. */
+TP_KERNEL(tp_run_topk);
+TP_KERNEL(tp_run_kthvalue);
+TP_KERNEL(tp_run_median);
 
 /* Elements to places by index, and results whose axes each take the indices of
  * a list. */

@@ -376,6 +376,6 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
         return TP_OK;
     verdict->state = status == TP_E_UNSUPPORTED ? TP_REPLAY_UNSUPPORTED
                                                 : TP_REPLAY_UNREADABLE;
-    snprintf(verdict->reason, sizeof verdict->reason, "%.150s", own.message);
+    snprintf(verdict->reason, sizeof verdict->reason, "%.399s", own.message);
     return TP_OK;
 }

@@ -34,7 +34,7 @@ extern const char *const tp_replay_state_words[TP_REPLAY_STATES];
  */
 struct tp_replay_verdict {
     enum tp_replay_state state;
-    char reason[160]; /* "": judged                                         */
+    char reason[400]; /* "": judged                                         */
     const struct tp_operator *operator; /* NULL: none of that name         */
     double excess;
     double excess_own; /* the same, had every step been rounded to the coarsest

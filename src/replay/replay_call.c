@@ -287,28 +287,62 @@ const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
     return value && value->kind == TP_JSON_STRING ? value->text : absent;
 }
 
-/* Adds the integers of a value, which may be a list. */
-static int add_integers(const struct tp_json *value, int64_t *list, int count)
+/* Integers that are collected. */
+struct integers {
+    int64_t *list;
+    int64_t count, room; /* there are; are kept                             */
+};
+
+static void add_integer(struct integers *to, int64_t integer)
 {
-    if (value && value->kind == TP_JSON_INTEGER && count < TP_LIMIT_DIMS)
-        list[count++] = value->integer;
+    if (to->count < to->room)
+        to->list[to->count] = integer;
+    to->count++;
+}
+
+/* Adds the integers of a value, which may be a list. */
+static void add_integers(const struct tp_json *value, struct integers *to)
+{
+    if (value && value->kind == TP_JSON_INTEGER)
+        add_integer(to, value->integer);
     if (!value || value->kind != TP_JSON_LIST)
-        return count;
+        return;
     for (const struct tp_json *at = value->first; at; at = at->next)
-        if (at->kind == TP_JSON_INTEGER && count < TP_LIMIT_DIMS)
-            list[count++] = at->integer;
-    return count;
+        if (at->kind == TP_JSON_INTEGER)
+            add_integer(to, at->integer);
+}
+
+static int64_t take_integers(const struct tp_replay_call *replay,
+                             const char *name, struct integers *to)
+{
+    const struct wanted wanted = want(replay, name);
+    for (size_t i = find_item(replay, &wanted, 0); i < replay->call->count;
+         i = find_item(replay, &wanted, i + 1))
+        add_integers(item_of(replay, i)->value, to);
+    return to->count;
 }
 
 int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
                     int64_t *list)
 {
-    const struct wanted wanted = want(replay, name);
-    int count = 0;
-    for (size_t i = find_item(replay, &wanted, 0); i < replay->call->count;
-         i = find_item(replay, &wanted, i + 1))
-        count = add_integers(item_of(replay, i)->value, list, count);
-    return count;
+    struct integers integers = {list, 0, TP_LIMIT_DIMS};
+    const int64_t count = take_integers(replay, name, &integers);
+    return (int)(count < TP_LIMIT_DIMS ? count : TP_LIMIT_DIMS);
+}
+
+int64_t tp_arg_numbers(const struct tp_replay_call *replay, const char *name,
+                       int64_t *list, int64_t room)
+{
+    struct integers integers = {list, 0, room};
+    const struct tp_array *array = tp_arg_array(replay, name);
+    if (!array)
+        return take_integers(replay, name, &integers);
+    for (int64_t i = 0; i < array->count; i++) {
+        const double value = array->value[i];
+        const bool fits = fabs(value) <= (double)TP_LIMIT_REPLAY_VALUES;
+        add_integer(&integers, fits ? (int64_t)value : -1);
+    }
+    return integers.count;
 }
 
 size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
@@ -397,6 +431,12 @@ enum tp_status tp_replay_fail_shapes(struct tp_error *err)
                    "the shapes of its arguments do not fit");
 }
 
+enum tp_status tp_replay_fail_result(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "its arguments do not give the result that was dumped");
+}
+
 /* --- results -------------------------------------------------------------- */
 
 const struct tp_dump_item *tp_replay_result(const struct tp_replay_call *replay,
@@ -429,8 +469,7 @@ enum tp_status tp_replay_make(struct tp_replay_call *replay, int dims,
         tp_replay_result(replay, replay->output_count);
     if (!item || !has_shape(item, dims, shape) ||
         item->element == TP_DTYPE_COUNT)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "its arguments do not give the result that was dumped");
+        return tp_replay_fail_result(err);
     enum tp_status status =
         tp_grow(&replay->outputs, &replay->output_capacity,
                 replay->output_count + 1, sizeof *replay->outputs, err);

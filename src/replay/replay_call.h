@@ -83,6 +83,11 @@ const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
 int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
                     int64_t *list);
 
+/* Numbers of a list of any length, or the elements of a tensor of integers: at
+ * most `room` of them. Returns how many there are. */
+int64_t tp_arg_numbers(const struct tp_replay_call *replay, const char *name,
+                       int64_t *list, int64_t room);
+
 /* Whether item i of the call is an argument, or one in its list. */
 bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name);
 
@@ -98,6 +103,9 @@ enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
 
 /* TP_E_UNSUPPORTED: the shapes of the arguments do not fit. */
 enum tp_status tp_replay_fail_shapes(struct tp_error *err);
+
+/* TP_E_UNSUPPORTED: the arguments contradict the result that was dumped. */
+enum tp_status tp_replay_fail_result(struct tp_error *err);
 
 /* --- results -------------------------------------------------------------- */
 

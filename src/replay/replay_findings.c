@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,18 +85,32 @@ static const char *where(const struct finder *f,
     return text;
 }
 
+/* As many digits, six at least, as two numbers that differ need to show it. */
+static int digits_apart(double a, double b)
+{
+    enum { LEAST = 6, MOST = 17 };
+    char left[32], right[32];
+    int digits = LEAST;
+    do {
+        snprintf(left, sizeof left, "%.*g", digits, a);
+        snprintf(right, sizeof right, "%.*g", digits, b);
+    } while (!strcmp(left, right) && digits++ < MOST);
+    return digits > LEAST && digits < MOST ? digits + 1 : digits;
+}
+
 static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
                       struct tp_dump_finding *finding)
 {
     const struct tp_replay_verdict *v = &row->verdict;
+    const int digits = digits_apart(v->computed, v->dumped);
     finding->evidence = tp_arena_format(
         &f->findings->arena,
         "From its dumped arguments element %" PRId64
-        " of result %zu is %.6g; the dump has %.6g. Rounding explains a "
+        " of result %zu is %.*g; the dump has %.*g. Rounding explains a "
         "difference of %.3g, this one is %.3g times that. By norms the results "
         "are off by %.2g, of which %.2g is explained.%s%s%s%s",
-        v->at, v->result, v->computed, v->dumped, v->limit, v->excess,
-        row->error, row->bound,
+        v->at, v->result, digits, v->computed, digits, v->dumped, v->limit,
+        v->excess, row->error, row->bound,
         row->explain.id == TP_EXPLAIN_REGION ? " "
         : row->explain.id                    ? " What fits: "
                                              : "",
@@ -110,14 +125,16 @@ static void say_dropout(const struct finder *f, const struct tp_replay_row *row,
                         struct tp_dump_finding *finding)
 {
     const struct tp_dropout *d = &row->dropout;
+    const int digits = digits_apart(d->dumped, d->computed);
     finding->evidence =
         d->wrong
-            ? tp_arena_format(
-                  &f->findings->arena,
-                  "%" PRIu64 " elements are neither zero nor x / (1 - p) "
-                  "with p = %g: the first, element %" PRId64
-                  ", is %.6g and should be %.6g.%s",
-                  d->wrong, d->p, d->at, d->dumped, d->computed, where(f, row))
+            ? tp_arena_format(&f->findings->arena,
+                              "%" PRIu64
+                              " elements are neither zero nor x / (1 - p) "
+                              "with p = %g: the first, element %" PRId64
+                              ", is %.*g and should be %.*g.%s",
+                              d->wrong, d->p, d->at, digits, d->dumped, digits,
+                              d->computed, where(f, row))
             : tp_arena_format(
                   &f->findings->arena,
                   "%" PRIu64 " of %" PRIu64

@@ -120,7 +120,7 @@ static void perturb(const struct work *work, struct slot *slot)
     }
     slot->verdict.state = status == TP_E_UNSUPPORTED ? TP_REPLAY_UNSUPPORTED
                                                      : TP_REPLAY_UNREADABLE;
-    snprintf(slot->verdict.reason, sizeof slot->verdict.reason, "%.150s",
+    snprintf(slot->verdict.reason, sizeof slot->verdict.reason, "%.399s",
              err.message);
 }
 

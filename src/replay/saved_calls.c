@@ -76,7 +76,7 @@ struct reader {
     struct waiter waiters[WAITERS]; /* the last touched last                */
     size_t waiting;
     struct tp_text_index numbers; /* of calls, by what their key begins with */
-    size_t incomplete;
+    size_t incomplete, unwanted;  /* files that were not asked for       */
     const char *example; /* a file of one of these                          */
 };
 
@@ -165,10 +165,13 @@ static enum tp_status add_file(struct reader *r, const struct tp_found *found,
         status = look(r, &saved, &file, err);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
-    if (status != TP_OK || !saved.label.layer_type || !find_role(&saved) ||
-        !tp_number_set_has(&r->wish->steps, saved.label.iteration) ||
-        !tp_number_set_has(&r->wish->ranks, saved.label.rank))
+    if (status != TP_OK || !saved.label.layer_type || !find_role(&saved))
         return status;
+    if (!tp_number_set_has(&r->wish->steps, saved.label.iteration) ||
+        !tp_number_set_has(&r->wish->ranks, saved.label.rank)) {
+        r->unwanted++;
+        return TP_OK;
+    }
     status =
         tp_grow(&r->saved, &r->capacity, r->count + 1, sizeof *r->saved, err);
     if (status == TP_OK)
@@ -412,6 +415,11 @@ static enum tp_status check_calls(const struct reader *r, struct tp_error *err)
                             "%zu calls of linear or attention lack an operand "
                             "or their result, the first one beside %s",
                             r->incomplete, r->example));
+    if (calls == 0 && r->count == 0 && r->unwanted)
+        return tp_fail(err, TP_E_NOT_FOUND, -1,
+                       "%zu files of linear or attention were found, but none "
+                       "of a step and rank that was asked for",
+                       r->unwanted);
     return calls ? TP_OK
                  : tp_fail(err, TP_E_NOT_FOUND, -1,
                            "%s%s has no dump of msprobe, and no linear or "

@@ -3,11 +3,10 @@
  * Tables as HDF5 datasets of compound rows. Texts have the width of the longest
  * value of their column, found by a pass over the table before it is written:
  * variable-length texts would save it, but HDF5 stores them outside the chunks,
- * where they are not compressed. Rows are packed and
- * written in chunks of 1 024, shuffled and deflated; a table that makes its
- * rows makes them twice, so that memory is that of a chunk. Time stamps are
- * left out: equal tables give equal files. The file is written aside and
- * renamed.
+ * where they are not compressed. Rows are packed and written in chunks of 1 024
+ * and deflated, narrow ones shuffled first; a table that makes its rows makes
+ * them twice, so that memory is that of a chunk. Time stamps are left out: equal
+ * tables give equal files. The file is written aside and renamed.
  */
 #include "report/hdf5.h"
 
@@ -22,6 +21,11 @@
 
 /* Rows written at once: about half a megabyte of /tensors. */
 enum { CHUNK_ROWS = 1024 };
+
+/* Rows of this and more bytes are mostly text, whose equal strings are found
+ * only where they are whole: shuffled, tables of traces take twice the bytes and
+ * a fifth more of the whole run's instructions. */
+enum { SHUFFLED_ROW = 1024 };
 
 /* Level 1 halves the time of the default 6 for 5 % more bytes. */
 enum { DEFLATE_LEVEL = 1 };
@@ -171,7 +175,7 @@ static bool make_dataset(struct writer *w, hid_t file)
     w->properties = H5Pcreate(H5P_DATASET_CREATE);
     if (w->space < 0 || w->properties < 0 ||
         H5Pset_chunk(w->properties, 1, &chunk) < 0 ||
-        H5Pset_shuffle(w->properties) < 0 ||
+        (w->row_size < SHUFFLED_ROW && H5Pset_shuffle(w->properties) < 0) ||
         H5Pset_deflate(w->properties, DEFLATE_LEVEL) < 0 ||
         H5Pset_obj_track_times(w->properties, 0) < 0 ||
         !make_group(file, w->table->name))

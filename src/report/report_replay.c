@@ -61,15 +61,14 @@ static void add_coverage(const struct tp_replay_results *results,
                     counts->modules);
 }
 
-/* Names and reasons of what is not replayed, each API once. */
-static void add_absent(const struct tp_replay_results *results, size_t most,
-                       struct tp_text *text)
+/* Names and reasons of calls in a state; how many there were before. */
+static size_t add_reasons(const struct tp_replay_results *results,
+                          enum tp_replay_state state, size_t count, size_t most,
+                          struct tp_text *text)
 {
-    size_t count = 0;
     for (size_t i = 0; i < results->count; i++) {
         const struct tp_replay_row *row = &results->rows[i];
-        if (row->verdict.state != TP_REPLAY_UNSUPPORTED &&
-            row->verdict.state != TP_REPLAY_UNREADABLE)
+        if (row->verdict.state != state)
             continue;
         if (count++ == 0)
             tp_text_add(text, "\nNot computed again\n");
@@ -81,6 +80,15 @@ static void add_absent(const struct tp_replay_results *results, size_t most,
         tp_text_printable(text, row->reason);
         tp_text_add(text, "\n");
     }
+    return count;
+}
+
+/* What is not replayed, damaged files first. */
+static void add_absent(const struct tp_replay_results *results, size_t most,
+                       struct tp_text *text)
+{
+    size_t count = add_reasons(results, TP_REPLAY_UNREADABLE, 0, most, text);
+    count = add_reasons(results, TP_REPLAY_UNSUPPORTED, count, most, text);
     tp_report_more(count, most, text);
 }
 

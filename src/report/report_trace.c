@@ -10,6 +10,7 @@
 #include "base/text_wrap.h"
 #include "report/report_ops.h"
 #include "report/report_parts.h"
+#include "report/report_trace_collectives.h"
 #include "report/report_trace_path.h"
 #include "report/report_trace_peaks.h"
 #include "report/report_trace_sections.h"
@@ -281,6 +282,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     if (device && has_window(run))
         tp_report_idle(run, most, text);
     tp_report_ranks(report, most, text);
+    tp_report_collectives(report->judged, most, text);
     tp_report_steps(run, most, text);
     add_operators(report, text);
     if (device && most == 0) {

@@ -136,6 +136,17 @@ static void add_idle(const struct tp_trace *trace, struct tp_text *text)
     tp_text_add(text, "},\n ");
 }
 
+/* The rows of /roofline with most time. */
+static void add_roofline(const struct tp_trace *trace, size_t top,
+                         struct tp_text *text)
+{
+    const struct tp_table roofline =
+        tp_trace_list_table(trace, TP_TRACE_ROOFLINE);
+    add_text(text, "roofs_of", trace->device.name, ", ");
+    tp_report_table_json(&roofline, "roofline", 0, top, text);
+    tp_text_add(text, ",\n ");
+}
+
 static void add_trace(const struct tp_trace_report *report, size_t i,
                       struct tp_text *text)
 {
@@ -151,6 +162,7 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_metrics(&report->judged->verdicts[i], trace, 1, text);
     add_settings(trace->settings, text);
     add_idle(trace, text);
+    add_roofline(trace, report->top, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }
@@ -198,13 +210,13 @@ static void add_notes(const struct tp_trace_report *report,
     tp_text_add(text, "]");
 }
 
-static void add_findings(const struct tp_trace_report *report,
-                         struct tp_text *text)
+static void add_judged(const struct tp_trace_report *report,
+                       enum tp_judged_table table, const char *name,
+                       struct tp_text *text)
 {
     struct tp_table tables[TP_JUDGED_TABLES];
     tp_judged_tables_make(report->judged, tables);
-    tp_report_table_json(&tables[TP_JUDGED_FINDINGS], "findings", 0, SIZE_MAX,
-                         text);
+    tp_report_table_json(&tables[table], name, 0, SIZE_MAX, text);
 }
 
 void tp_trace_report_json(const struct tp_trace_report *report,
@@ -227,7 +239,9 @@ void tp_trace_report_json(const struct tp_trace_report *report,
         add_trace(report, i, text);
     }
     tp_text_add(text, "],\n ");
-    add_findings(report, text);
+    add_judged(report, TP_JUDGED_FINDINGS, "findings", text);
+    tp_text_add(text, ",\n ");
+    add_judged(report, TP_JUDGED_COLLECTIVE_SIZES, "collective_sizes", text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);
@@ -241,7 +255,7 @@ void tp_trace_findings_json(const struct tp_trace_report *report,
 {
     tp_text_add(text, "{\"schema_version\": %d,\n ", TP_SCHEMA_VERSION);
     add_verdict(&report->judged->verdict, text);
-    add_findings(report, text);
+    add_judged(report, TP_JUDGED_FINDINGS, "findings", text);
     tp_text_add(text, ",\n ");
     add_notes(report, text);
     tp_text_add(text, "}\n");

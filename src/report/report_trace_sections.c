@@ -416,6 +416,43 @@ static void add_frame(const void *row, struct tp_text *text)
     tp_text_printable(text, ((const struct tp_frame_row *)row)->name);
 }
 
+static const struct tp_shown roof_columns[] = {
+    TP_SHOWN_PER(tp_roof_row, device_us, "total", 10, 1, 1),
+    TP_SHOWN_COUNT(tp_roof_row, count, "count", 7),
+    TP_SHOWN_PER(tp_roof_row, tflops, "TFLOP/s", 8, 1, 1),
+    TP_SHOWN_PER(tp_roof_row, gbps, "GB/s", 7, 0, 1),
+    TP_SHOWN_PER(tp_roof_row, intensity, "FLOP/B", 7, 1, 1),
+    {"roof", TP_COLUMN(struct tp_roof_row, roof, ""), 5, 0, 100, 1, " %", NULL},
+    TP_SHOWN_TEXT(tp_roof_row, bound, "bound by", 8),
+    TP_SHOWN_TEXT(tp_roof_row, precision, "peak of", 7),
+    TP_SHOWN_TEXT(tp_roof_row, tensor_cores, "tensor", 6),
+    TP_SHOWN_PER(tp_roof_row, sm_efficiency, "SM %", 5, 0, 1),
+    TP_SHOWN_PER(tp_roof_row, occupancy, "occ %", 5, 0, 1),
+    {0}};
+
+static void add_roof(const void *row, struct tp_text *text)
+{
+    const struct tp_roof_row *roof = row;
+    tp_text_add(text, "  ");
+    tp_text_printable(text, roof->op);
+    tp_text_add(text, " (");
+    tp_text_printable(text, roof->inputs);
+    tp_text_add(text, ")");
+}
+
+static const struct tp_shown fusion_columns[] = {
+    TP_SHOWN_PER(tp_fusion_row, saved_us, "saved", 10, 1, 1),
+    TP_SHOWN_PER(tp_fusion_row, device_us, "total", 10, 1, 1),
+    TP_SHOWN_COUNT(tp_fusion_row, count, "chains", 8),
+    TP_SHOWN_PER(tp_fusion_row, elements, "elements", 12, 0, 1),
+    {0}};
+
+static void add_fusion(const void *row, struct tp_text *text)
+{
+    tp_text_add(text, "  ");
+    tp_text_printable(text, ((const struct tp_fusion_row *)row)->ops);
+}
+
 /* The first `top` rows of a trace. */
 static void add_trace(const struct section *section,
                       const struct tp_trace_run *run, size_t trace, size_t top,
@@ -458,6 +495,20 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .columns = op_kernel_columns,
          .tail = "  operator: kernel",
          .add_tail = add_op_kernel},
+        {.title = "Operators against the machine",
+         .what = "by time of their kernels; us; roof: the least time that the "
+                 "device needs for the FLOP or bytes, of the time taken",
+         .list = TP_TRACE_ROOFLINE,
+         .columns = roof_columns,
+         .tail = "  operator (inputs)",
+         .add_tail = add_roof},
+        {.title = "Kernels that one could replace",
+         .what = "chains on one stream, by what a fused kernel saves at most; "
+                 "us",
+         .list = TP_TRACE_FUSIONS,
+         .columns = fusion_columns,
+         .tail = "  operators",
+         .add_tail = add_fusion},
         {.title = "Named ranges",
          .what = "by time of the device work their threads start in them; us",
          .list = TP_TRACE_ANNOTATIONS,

@@ -54,6 +54,10 @@ const struct tp_rule tp_rules[] = {
      "scales of quantised tensors: NaN, infinite, negative, or zero where a "
      "code is not: medium; of which most blocks fill less than half: low",
      "QUANTISED TENSORS", tp_rule_scales},
+    {"incomplete",
+     "a checkpoint of several files that lacks one: a shard of its index, a "
+     "rank's part, its metadata: medium",
+     "INCOMPLETE CHECKPOINTS", tp_rule_incomplete},
     {"replicas",
      "parameters that ranks have copies of, or norms under tensor parallelism, "
      "that are not the same on all of them: medium",

@@ -53,6 +53,9 @@ enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
                                  struct tp_error *err);
 enum tp_status tp_rule_frozen(const struct tp_rule_input *input,
                               const struct tp_rule *rule, struct tp_error *err);
+enum tp_status tp_rule_incomplete(const struct tp_rule_input *input,
+                                  const struct tp_rule *rule,
+                                  struct tp_error *err);
 enum tp_status tp_rule_near_overflow(const struct tp_rule_input *input,
                                      const struct tp_rule *rule,
                                      struct tp_error *err);

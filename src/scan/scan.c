@@ -80,6 +80,7 @@ struct scan {
     struct tp_value_sum values;
     struct tp_block_sum blocks;
     struct tp_tallies tallies;
+    struct tp_nvfp4_tallies nvfp4;
     struct tp_casts casts;
 };
 
@@ -170,6 +171,14 @@ static bool do_blocks_go_along(const struct scan *scan)
     return scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
 }
 
+/* Sums by the leading bits of binary32, and the tallies that go with them. */
+static void put_bins(struct scan *scan, struct sinks *sinks)
+{
+    put(sinks, scan->casts.bins, &tp_sink_cast_bins, &scan->casts, 1);
+    put(sinks, scan->casts.bins, &tp_sink_bin_tallies, &scan->tallies,
+        scan->tallies.count);
+}
+
 /* What needs nothing but the values. */
 static struct sinks first_sinks(struct scan *scan)
 {
@@ -178,6 +187,10 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, scan->narrow && !scan->counted, &tp_sink_codes, &scan->codes,
         1);
     put(&sinks, !scan->narrow, &tp_sink_values, &scan->values, 1);
+    put(&sinks, scan->casts.of_kind[TP_CAST_ALONG] > 0, &tp_sink_cast_along,
+        &scan->casts, scan->casts.count);
+    if (!scan->pass.device)
+        put_bins(scan, &sinks);
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
@@ -194,6 +207,8 @@ static struct sinks last_sinks(struct scan *scan, bool counts, bool casts)
         &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, casts && its->of_kind[TP_CAST_VALUES] > 0,
         &tp_sink_cast_values, its, its->count);
+    put(&sinks, casts && its->of_kind[TP_CAST_NVFP4] > 0, &tp_sink_nvfp4,
+        &scan->nvfp4, scan->nvfp4.count);
     put(&sinks, casts && its->of_kind[TP_CAST_BLOCKS] > 0,
         &tp_sink_cast_blocks, its, its->count);
     return sinks;
@@ -399,6 +414,32 @@ static enum tp_status plan_blocks(struct scan *scan)
     return TP_OK;
 }
 
+static enum tp_status begin_bins(struct scan *scan)
+{
+    const enum tp_status status =
+        tp_casts_begin_bins(&scan->casts, scan->pass.err);
+    return status != TP_OK
+               ? status
+               : tp_tallies_begin(&scan->tallies, &scan->casts,
+                                  scan->worker->tally_plan, false,
+                                  scan->pass.err);
+}
+
+/* The casts from bins, which are counted apart where a device does the first
+ * reading. */
+static enum tp_status finish_bins(struct scan *scan)
+{
+    struct sinks apart = {.count = 0};
+    if (scan->pass.device)
+        put_bins(scan, &apart);
+    const enum tp_status status = feed(scan, &apart);
+    if (status == TP_OK && scan->casts.bins) {
+        tp_casts_finish_bins(&scan->casts);
+        tp_tallies_finish_bins(&scan->tallies, &scan->casts);
+    }
+    return status;
+}
+
 /* What follows when the largest magnitude is known. */
 static enum tp_status scan_last(struct scan *scan)
 {
@@ -406,6 +447,10 @@ static enum tp_status scan_last(struct scan *scan)
     if (scan->blockwise && !do_blocks_go_along(scan))
         status = plan_blocks(scan);
     scan->casts.amax = amax_of(scan);
+    if (status == TP_OK)
+        status = finish_bins(scan);
+    if (status == TP_OK)
+        status = tp_nvfp4_begin(&scan->nvfp4, &scan->casts, scan->pass.err);
     const bool apart = scan->pass.device != NULL;
     const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
@@ -413,6 +458,9 @@ static enum tp_status scan_last(struct scan *scan)
     const struct sinks others = last_sinks(scan, false, apart);
     if (status == TP_OK)
         status = feed(scan, &others);
+    if (status == TP_OK)
+        tp_nvfp4_finish(&scan->nvfp4, &scan->casts);
+    tp_nvfp4_clear(&scan->nvfp4);
     finish_blocks(scan);
     return status;
 }
@@ -441,10 +489,15 @@ static enum tp_status scan_all(struct scan *scan)
         status = read_small(scan);
     if (status == TP_OK && do_blocks_go_along(scan))
         status = plan_blocks(scan);
+    if (status == TP_OK && !scan->narrow)
+        status = begin_bins(scan);
     if (status == TP_OK)
         status = scan->narrow ? scan_codes(scan) : scan_values(scan);
     if (status == TP_OK)
         status = scan_last(scan);
+    free(scan->casts.bins);
+    scan->casts.bins = NULL;
+    tp_tallies_clear(&scan->tallies);
     return status == TP_OK ? scan_dims(scan) : status;
 }
 

@@ -12,7 +12,9 @@
  * the tensor (stats/tally.h). So it goes along with the first reading, is
  * exact, and merges in any order, where simulating each value would cost a
  * reading more, and round. A tally takes 1.8 MB of each worker and of the
- * totals, of which little is touched; a single range has no totals.
+ * totals, of which little is touched; a single range has no totals. Of binary32
+ * the sums by leading bits take the place of the histogram, and a tally takes
+ * 13 MB, of which as little is touched.
  */
 
 static bool fits(const struct tp_tally_plan *plan,
@@ -40,15 +42,19 @@ enum tp_status tp_tallies_begin(struct tp_tallies *tallies,
                                 struct tp_tally_plan *plans[TP_CASTS],
                                 bool totals, struct tp_error *err)
 {
-    tallies->count = 0;
-    tallies->totals = NULL;
+    *tallies = (struct tp_tallies){.count = 0};
     for (size_t i = 0; i < casts->count; i++) {
-        if (casts->kind[i] != TP_CAST_TALLY)
+        if (casts->kind[i] != TP_CAST_TALLY &&
+            casts->kind[i] != TP_CAST_BIN_TALLY)
             continue;
         if (!provide_plan(&plans[i], &casts->spec[i], casts->real))
             return tp_fail_memory(err);
         tallies->plan[tallies->count] = plans[i];
         tallies->cast[tallies->count++] = i;
+    }
+    if (casts->of_kind[TP_CAST_BIN_TALLY] > 0) {
+        tallies->bins = calloc(tallies->count, sizeof *tallies->bins);
+        return tallies->bins ? TP_OK : tp_fail_memory(err);
     }
     if (totals && tallies->count > 0) {
         tallies->totals = calloc(tallies->count, sizeof *tallies->totals);
@@ -61,7 +67,9 @@ enum tp_status tp_tallies_begin(struct tp_tallies *tallies,
 void tp_tallies_clear(struct tp_tallies *tallies)
 {
     free(tallies->totals);
+    free(tallies->bins);
     tallies->totals = NULL;
+    tallies->bins = NULL;
 }
 
 void tp_tallies_finish(const struct tp_tallies *tallies,
@@ -77,7 +85,21 @@ void tp_tallies_finish(const struct tp_tallies *tallies,
     }
 }
 
-/* --- the sink ------------------------------------------------------------- */
+void tp_tallies_finish_bins(const struct tp_tallies *tallies,
+                            struct tp_casts *casts)
+{
+    for (size_t i = 0; i < tallies->count; i++) {
+        struct tp_quant_error error = {0};
+        const size_t cast = tallies->cast[i];
+        if (tp_float_tally_finish(tallies->plan[i], &tallies->bins[i],
+                                  casts->bins, &error))
+            tp_quant_merge(&casts->error[cast], &error, casts->repeat);
+        else
+            tp_casts_become(casts, cast, TP_CAST_BLOCKS);
+    }
+}
+
+/* --- the sinks ------------------------------------------------------------ */
 
 static void take_piece(const struct tp_pass *pass, const struct tp_piece *piece,
                        const void *state, void *part, void *scratch)
@@ -139,3 +161,116 @@ const struct tp_sink tp_sink_tallies = {.scratch_size = sizeof(struct tp_tally),
                                         .piece = take_piece,
                                         .flush = flush,
                                         .device = &device};
+
+static void take_bins(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const void *state, void *part, void *scratch)
+{
+    const struct tp_tallies *tallies = state;
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_float_tally *tally = scratch;
+    struct tp_block_turner turner;
+    struct tp_block_rows rows;
+    (void)part;
+    tp_block_turner_begin(&turner, &cut);
+    while (tp_block_turner_next(&turner, &rows))
+        for (size_t i = 0; i < tallies->count; i++)
+            tp_float_tally_rows(tallies->plan[i], rows.codes, rows.rows,
+                                rows.row_length, &tally[i]);
+}
+
+static void flush_bins(void *state, void *scratch)
+{
+    const struct tp_tallies *tallies = state;
+    struct tp_float_tally *tally = scratch;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_float_tally_flush(&tally[i], &tallies->bins[i]);
+}
+
+const struct tp_sink tp_sink_bin_tallies = {
+    .scratch_size = sizeof(struct tp_float_tally),
+    .blocks = true,
+    .piece = take_bins,
+    .flush = flush_bins};
+
+/* --- NVFP4 ---------------------------------------------------------------- */
+
+enum tp_status tp_nvfp4_begin(struct tp_nvfp4_tallies *tallies,
+                              const struct tp_casts *casts,
+                              struct tp_error *err)
+{
+    const size_t count = casts->of_kind[TP_CAST_NVFP4];
+    *tallies = (struct tp_nvfp4_tallies){.count = 0};
+    if (count == 0)
+        return TP_OK;
+    tallies->plan = calloc(count, sizeof *tallies->plan);
+    tallies->total = calloc(count, sizeof *tallies->total);
+    tallies->special = calloc(count, sizeof *tallies->special);
+    if (!tallies->plan || !tallies->total || !tallies->special)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < casts->count; i++) {
+        if (casts->kind[i] != TP_CAST_NVFP4)
+            continue;
+        tp_nvfp4_plan_init(&tallies->plan[tallies->count], &casts->spec[i],
+                           casts->real, casts->amax);
+        tallies->cast[tallies->count++] = i;
+    }
+    return TP_OK;
+}
+
+void tp_nvfp4_finish(const struct tp_nvfp4_tallies *tallies,
+                     struct tp_casts *casts)
+{
+    for (size_t i = 0; i < tallies->count; i++) {
+        struct tp_quant_error error = tallies->special[i];
+        tp_nvfp4_tally_finish(&tallies->plan[i], &tallies->total[i], &error);
+        tp_quant_merge(&casts->error[tallies->cast[i]], &error, casts->repeat);
+    }
+}
+
+void tp_nvfp4_clear(struct tp_nvfp4_tallies *tallies)
+{
+    free(tallies->plan);
+    free(tallies->total);
+    free(tallies->special);
+    *tallies = (struct tp_nvfp4_tallies){.count = 0};
+}
+
+static void take_nvfp4(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, void *part, void *scratch)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_nvfp4_tally *tally = scratch;
+    struct tp_quant_error *special = part;
+    struct tp_block_turner turner;
+    struct tp_block_rows rows;
+    tp_block_turner_begin(&turner, &cut);
+    while (tp_block_turner_next(&turner, &rows))
+        for (size_t i = 0; i < tallies->count; i++)
+            tp_nvfp4_tally_rows(&tallies->plan[i], &rows, &tally[i],
+                                &special[i]);
+}
+
+static void flush_nvfp4(void *state, void *scratch)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    struct tp_nvfp4_tally *tally = scratch;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_nvfp4_tally_flush(&tally[i], &tallies->total[i]);
+}
+
+static void merge_nvfp4(void *state, const void *part)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    const struct tp_quant_error *special = part;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_quant_merge(&tallies->special[i], &special[i], 1);
+}
+
+const struct tp_sink tp_sink_nvfp4 = {
+    .scratch_size = sizeof(struct tp_nvfp4_tally),
+    .part_size = sizeof(struct tp_quant_error),
+    .blocks = true,
+    .piece = take_nvfp4,
+    .flush = flush_nvfp4,
+    .merge = merge_nvfp4};

@@ -20,6 +20,7 @@
 
 #include "base/isa.h"
 #include "data/round.h"
+#include "stats/decode_lanes.h"
 #include "stats/dims_math.h"
 
 /* --- cells --------------------------------------------------------------- */
@@ -125,64 +126,6 @@ void tp_dim_cells_merge(struct tp_dim_cells *into, size_t first,
                         const struct tp_dim_cells *from)
 {
     merge_cells(into, first, from);
-}
-
-/* --- decoding ------------------------------------------------------------- */
-
-typedef uint16_t halves __attribute__((vector_size(TP_LANES * 2)));
-typedef uint32_t words __attribute__((vector_size(TP_LANES * 4)));
-typedef float floats __attribute__((vector_size(TP_LANES * 4)));
-
-/* The exponent of binary16 is moved to where binary32 has it, and its bias
- * made up for by a product, which is exact for subnormals too. */
-TP_LANES_INLINE void decode_binary16(const words *code, floats *value)
-{
-    const words magnitude = (*code & 0x7fff) << 13;
-    const words special = (words)(magnitude >= 0x0f800000) & 0x7f800000;
-    const floats scaled = (floats)magnitude * 0x1p112f;
-    *value = (floats)((words)scaled | special | (*code & 0x8000) << 16);
-}
-
-TP_LANES_INLINE void decode_16(enum tp_dtype dtype, const unsigned char *codes,
-                               double *x)
-{
-    halves code;
-    floats value;
-    memcpy(&code, codes, sizeof code);
-    const words wide = __builtin_convertvector(code, words);
-    if (dtype == TP_BFLOAT16)
-        value = (floats)(wide << 16);
-    else
-        decode_binary16(&wide, &value);
-    const tp_lanes lanes = __builtin_convertvector(value, tp_lanes);
-    store(&lanes, x);
-}
-
-TP_LANES_INLINE void decode_32(const unsigned char *codes, double *x)
-{
-    floats value;
-    memcpy(&value, codes, sizeof value);
-    const tp_lanes lanes = __builtin_convertvector(value, tp_lanes);
-    store(&lanes, x);
-}
-
-/* Decodes n numbers; the dtypes of nearly all dumps by lanes. */
-TP_LANES_INLINE void decode(enum tp_dtype dtype, const unsigned char *codes,
-                            size_t n, double *x)
-{
-    const size_t size = tp_dtype_info(dtype)->size;
-    size_t i = 0;
-    if (dtype == TP_BFLOAT16)
-        for (; i + TP_LANES <= n; i += TP_LANES)
-            decode_16(TP_BFLOAT16, codes + 2 * i, x + i);
-    else if (dtype == TP_FLOAT16)
-        for (; i + TP_LANES <= n; i += TP_LANES)
-            decode_16(TP_FLOAT16, codes + 2 * i, x + i);
-    else if (dtype == TP_FLOAT32)
-        for (; i + TP_LANES <= n; i += TP_LANES)
-            decode_32(codes + 4 * i, x + i);
-    if (i < n)
-        tp_dtype_decode(dtype, codes + i * size, n - i, x + i);
 }
 
 /* --- strips --------------------------------------------------------------- */
@@ -370,11 +313,11 @@ TP_LANES_INLINE void read_row(const struct tp_dim_matrix *matrix, size_t row,
     const size_t size = tp_dtype_info(matrix->dtype)->size;
     if (!matrix->across) {
         codes += (row * matrix->columns + at) * size;
-        decode(matrix->dtype, codes, n, strip->x);
+        tp_decode_lanes(matrix->dtype, codes, n, strip->x);
         return;
     }
     if (row == 0)
-        decode(matrix->dtype, codes + at * matrix->rows * size,
+        tp_decode_lanes(matrix->dtype, codes + at * matrix->rows * size,
                n * matrix->rows, strip->across);
     for (size_t i = 0; i < n; i++)
         strip->x[i] = strip->across[i * matrix->rows + row];

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "stats/decode_lanes.h"
 #include "stats/judge.h"
 #include "stats/quantize_lanes.h"
 
@@ -176,6 +177,41 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
     }
 }
 
+/* Whether no value is special or overflows. */
+TP_LANES_INLINE bool is_plain(const struct tp_quant_batch *batch)
+{
+    tp_lane_ints most = {0};
+    for (size_t i = 0; i < batch->n; i += TP_LANES) {
+        tp_lane_ints bits;
+        memcpy(&bits, batch->x + i, sizeof bits);
+        bits &= INT64_MAX;
+        most = (most & (most > bits)) | (bits & (most <= bits));
+    }
+    bool plain = true;
+    for (int i = 0; i < TP_LANES; i++) {
+        double a;
+        const int64_t bits = most[i];
+        memcpy(&a, &bits, sizeof a);
+        plain = plain && a * batch->limits.there < batch->limits.overflow;
+    }
+    return plain;
+}
+
+TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
+                               enum tp_rounder_kind kind,
+                               struct tp_quant_lanes *sums)
+{
+    struct tp_quant_octet g;
+    for (size_t i = 0; i < batch->n; i += TP_LANES) {
+        tp_lane_bits bits;
+        memcpy(&bits, batch->x + i, sizeof bits);
+        g.a = (tp_lanes)(bits & INT64_MAX);
+        g.y = g.a * batch->limits.there;
+        tp_round_lanes(&batch->rounder, kind, &g.y, &g.q);
+        tp_quant_add_plain(sums, &batch->limits, &g);
+    }
+}
+
 TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
                              struct tp_quant_error *error)
 {
@@ -185,6 +221,8 @@ TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
     case TP_ROUNDER_EVEN:
         if (batch->weighted)
             add_kind(batch, TP_ROUNDER_EVEN, true, &sums);
+        else if (is_plain(batch))
+            add_plain(batch, TP_ROUNDER_EVEN, &sums);
         else
             add_kind(batch, TP_ROUNDER_EVEN, false, &sums);
         break;
@@ -202,29 +240,41 @@ TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
 
 typedef void add_fn(const struct tp_quant_batch *batch,
                     struct tp_quant_error *error);
+typedef void decode_fn(enum tp_dtype dtype, const unsigned char *codes,
+                       size_t n, double *x);
 
-static void add_portable(const struct tp_quant_batch *batch,
-                         struct tp_quant_error *error)
-{
-    add_any(batch, error);
-}
+/* Defines add_ISA and decode_ISA. */
+#define BY_ISA(isa, target)                                                  \
+    target static void add_##isa(const struct tp_quant_batch *batch,         \
+                                 struct tp_quant_error *error)               \
+    {                                                                        \
+        add_any(batch, error);                                               \
+    }                                                                        \
+    target static void decode_##isa(enum tp_dtype dtype,                     \
+                                    const unsigned char *codes, size_t n,    \
+                                    double *x)                               \
+    {                                                                        \
+        tp_decode_lanes(dtype, codes, n, x);                                 \
+    }
+
+BY_ISA(portable, )
 
 #if defined(__x86_64__)
-TP_TARGET_AVX2 static void add_avx2(const struct tp_quant_batch *batch,
-                                    struct tp_quant_error *error)
-{
-    add_any(batch, error);
-}
-
-TP_TARGET_AVX512 static void add_avx512(const struct tp_quant_batch *batch,
-                                        struct tp_quant_error *error)
-{
-    add_any(batch, error);
-}
+BY_ISA(avx2, TP_TARGET_AVX2)
+BY_ISA(avx512, TP_TARGET_AVX512)
 #endif
 
 static add_fn *const add_by[TP_ISA_COUNT] =
     TP_ISA_TABLE(add_portable, add_avx2, add_avx512);
+
+static decode_fn *const decode_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(decode_portable, decode_avx2, decode_avx512);
+
+void tp_quant_decode(enum tp_isa isa, enum tp_dtype dtype, const void *codes,
+                     size_t n, double *x)
+{
+    decode_by[isa](dtype, codes, n, x);
+}
 
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
                         struct tp_quant_error *error)
@@ -243,23 +293,30 @@ void tp_quant_batch_pad(struct tp_quant_batch *batch)
 
 /* --- elementwise formats ----------------------------------------------- */
 
-static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
-                       const struct tp_quant_spec *spec, int scale)
+struct tp_quant_limits tp_quant_limits_of(const struct tp_quant_spec *spec,
+                                          int scale)
 {
-    const struct tp_number *number = spec->number;
-    const struct tp_judge judge = tp_judge_of(number);
-    assert(number->kind == TP_NUMBER_ELEMENT);
-    batch->isa = isa;
-    batch->rounder = tp_rounder_of(number, spec->rounding, 0);
-    batch->kind = tp_rounder_kind_of(number, spec->rounding);
-    batch->limits = (struct tp_quant_limits){
+    const struct tp_judge judge = tp_judge_of(spec->number);
+    struct tp_quant_limits limits = {
         .overflow = judge.overflow,
-        .min_normal = number->min_normal,
+        .min_normal = spec->number->min_normal,
         .there = ldexp(1, scale),
         .back = ldexp(1, -scale),
     };
     if (spec->rounding == TP_ROUND_EVEN) /* the tie itself goes down */
-        batch->limits.overflow = nextafter(judge.overflow, INFINITY);
+        limits.overflow = nextafter(judge.overflow, INFINITY);
+    return limits;
+}
+
+static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
+                       const struct tp_quant_spec *spec, int scale)
+{
+    const struct tp_number *number = spec->number;
+    assert(number->kind == TP_NUMBER_ELEMENT);
+    batch->isa = isa;
+    batch->rounder = tp_rounder_of(number, spec->rounding, 0);
+    batch->kind = tp_rounder_kind_of(number, spec->rounding);
+    batch->limits = tp_quant_limits_of(spec, scale);
     batch->given = spec->rounding == TP_ROUND_HYBRID;
 }
 
@@ -332,7 +389,7 @@ void tp_quant_values(const struct tp_quant_spec *spec,
         const size_t some = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
         batch.n = some;
         batch.values = some;
-        tp_dtype_decode(rows->dtype, at, some, batch.x);
+        tp_quant_decode(batch.isa, rows->dtype, at, some, batch.x);
         tp_quant_batch_pad(&batch);
         if (batch.given)
             round_hybrid(&batch, rows->dtype, scale);

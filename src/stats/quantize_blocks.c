@@ -21,6 +21,7 @@
 
 #include "base/isa.h"
 #include "stats/blocks_plan.h"
+#include "stats/decode_lanes.h"
 #include "stats/quantize_lanes.h"
 
 enum { MOST_LANES = 32 / TP_LANES };
@@ -85,14 +86,13 @@ static void scale_mx(const struct blocks *blocks, double amax,
 }
 
 /* The order of the binary32 operations is Transformer Engine's. */
-static void scale_nvfp4(const struct blocks *blocks, double amax,
-                        struct scale *scale)
+static void nvfp4_by_byte(const struct blocks *blocks, unsigned byte,
+                          struct scale *scale)
 {
-    const float block_amax = tp_to_binary32(amax);
-    scale->byte = tp_nvfp4_scale_code(blocks->encode, block_amax);
-    const float value = blocks->e4m3[scale->byte];
+    const float value = blocks->e4m3[byte];
     const float inverse = value * (1.0f / blocks->encode);
     const float factor = inverse == 0 ? 0 : 1.0f / inverse;
+    scale->byte = byte;
     scale->factor = factor > FLT_MAX ? FLT_MAX : factor;
     scale->rounder = blocks->element;
     scale->limits = (struct tp_quant_limits){
@@ -100,6 +100,14 @@ static void scale_nvfp4(const struct blocks *blocks, double amax,
         .min_normal = blocks->spec->number->min_normal,
         .back = (double)value / (double)blocks->encode,
     };
+}
+
+static void scale_nvfp4(const struct blocks *blocks, double amax,
+                        struct scale *scale)
+{
+    const float block_amax = tp_to_binary32(amax);
+    nvfp4_by_byte(blocks, tp_nvfp4_scale_code(blocks->encode, block_amax),
+                  scale);
 }
 
 typedef float float_lanes __attribute__((vector_size(TP_LANES * 4)));
@@ -238,7 +246,7 @@ TP_LANES_INLINE void add_row(const struct blocks *blocks,
     for (size_t done = 0; done < rows->row_length;) {
         size_t n = rows->row_length - done;
         n = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
-        tp_dtype_decode(rows->dtype, at + done * size, n, x);
+        tp_decode_lanes(rows->dtype, at + done * size, n, x);
         memset(x + n, 0, block * sizeof *x);
         for (size_t i = 0; i < n; i += block)
             add_block(blocks, x + i, n - i < block ? n - i : block, &sums,
@@ -297,6 +305,42 @@ void tp_quant_blocks(const struct tp_quant_spec *spec,
     struct blocks blocks;
     blocks_init(&blocks, spec, rows->tensor_amax);
     rows_by[tp_isa_known(rows->isa)](&blocks, rows, error);
+}
+
+/* --- magnitudes of one scale --------------------------------------------- */
+
+void tp_quant_nvfp4_add(const struct tp_quant_spec *spec,
+                        const struct tp_quant_nvfp4 *values,
+                        struct tp_quant_error *error)
+{
+    struct blocks blocks;
+    struct scale scale;
+    struct tp_quant_batch batch;
+    blocks_init(&blocks, spec, values->tensor_amax);
+    nvfp4_by_byte(&blocks, values->byte, &scale);
+    batch.isa = tp_isa_best();
+    batch.kind = TP_ROUNDER_EVEN;
+    batch.given = true;
+    batch.weighted = true;
+    batch.limits = scale.limits;
+    batch.limits.overflow = INFINITY;
+    batch.limits.there = 1;
+    batch.n = values->n;
+    batch.values = 0;
+    memcpy(batch.x, values->x, batch.n * sizeof *batch.x);
+    for (size_t i = 0; i < batch.n; i++) {
+        batch.weight[i] = (int64_t)values->count[i];
+        batch.values += values->count[i];
+    }
+    tp_quant_batch_pad(&batch);
+    for (size_t i = 0; i < batch.n; i += TP_LANES) {
+        tp_lanes a, q;
+        memcpy(&a, batch.x + i, sizeof a);
+        multiply_binary32(&a, scale.factor, &a);
+        tp_round_lanes(&scale.rounder, TP_ROUNDER_EVEN, &a, &q);
+        memcpy(batch.q + i, &q, sizeof q);
+    }
+    tp_quant_batch_add(&batch, error);
 }
 
 /* --- one block, code by code ------------------------------------------- */

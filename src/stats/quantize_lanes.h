@@ -27,6 +27,10 @@ struct tp_quant_limits {
     double there, back;
 };
 
+/* The limits of an elementwise format whose values are scaled by 2^scale. */
+struct tp_quant_limits tp_quant_limits_of(const struct tp_quant_spec *spec,
+                                          int scale);
+
 /* Eight values under way, beside their sign bits (as -1) and weights. */
 struct tp_quant_octet {
     tp_lanes a, y, q;      /* |x|; scaled; y rounded                      */
@@ -34,6 +38,27 @@ struct tp_quant_octet {
     tp_lane_ints weight;   /* 1, or how often the value occurs            */
     tp_lane_ints keep;     /* -1, or 0: counted, but in no sum            */
 };
+
+/* As tp_quant_add, of values none of which is special, overflows or is left
+ * out; the same sums. */
+TP_LANES_INLINE void tp_quant_add_plain(struct tp_quant_lanes *sums,
+                                        const struct tp_quant_limits *limits,
+                                        const struct tp_quant_octet *g)
+{
+    const tp_lanes one = (tp_lanes){0} + 1, q = g->q * limits->back;
+    const tp_lane_ints some = g->a > 0;
+    const tp_lanes difference = g->a - q;
+    const tp_lanes d = (tp_lanes)((tp_lane_ints)difference & INT64_MAX);
+    sums->underflow -= some & (g->q == 0);
+    sums->subnormal -= some & (g->q < limits->min_normal);
+    sums->nonzero -= some;
+    sums->xx += g->a * g->a;
+    sums->dd += d * d;
+    sums->xq += g->a * q;
+    sums->qq += q * q;
+    sums->relative += d / TP_SELECT(some, g->a, one);
+    sums->most = TP_SELECT(d > sums->most, d, sums->most);
+}
 
 /* Adds eight values; unless `weighted`, weights are 1, or 0 where a is 0. */
 TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
@@ -135,8 +160,26 @@ struct tp_quant_batch {
     int64_t weight[TP_QUANT_BATCH];
 };
 
+/* As tp_dtype_decode, by the loops of an instruction set, which is known. */
+void tp_quant_decode(enum tp_isa isa, enum tp_dtype dtype, const void *codes,
+                     size_t n, double *x);
+
 /* Adds the error of a batch. */
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
+                        struct tp_quant_error *error);
+
+/* Finite magnitudes in NVFP4 blocks of one scale, and how often each occurs. */
+struct tp_quant_nvfp4 {
+    double tensor_amax;
+    unsigned byte; /* E4M3 code of the scale                              */
+    size_t n;
+    double x[TP_QUANT_BATCH];
+    uint64_t count[TP_QUANT_BATCH];
+};
+
+/* Adds their error, without counts of blocks and of overflow. */
+void tp_quant_nvfp4_add(const struct tp_quant_spec *spec,
+                        const struct tp_quant_nvfp4 *values,
                         struct tp_quant_error *error);
 
 /* Pads batch->n to whole lanes; clears what is added. */

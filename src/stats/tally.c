@@ -16,6 +16,7 @@
 #include "stats/tally.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,19 +40,19 @@ bool tp_tally_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
 void tp_tally_plan_init(struct tp_tally_plan *plan,
                         const struct tp_quant_spec *spec, enum tp_dtype dtype)
 {
-    assert(tp_tally_applies(spec, dtype));
+    assert(spec->number->kind == TP_NUMBER_MX);
     const struct tp_block_rules rules = {spec->rule, spec->nonfinite};
     tp_block_plan_init(&plan->blocks, spec->number, rules, dtype, 0);
     plan->spec = *spec;
     plan->precision = spec->number->precision;
     const unsigned spoils[TP_NONFINITE_COUNT] = {
         [TP_NONFINITE_BLOCK] = (unsigned)plan->blocks.infinity,
-        [TP_NONFINITE_ELEMENT] = TP_TALLY_CODES,
+        [TP_NONFINITE_ELEMENT] = UINT_MAX,
         [TP_NONFINITE_TORCHAO] = (unsigned)plan->blocks.infinity + 1,
     };
     plan->spoils = spoils[spec->nonfinite];
     /* a code's exponent field 1 is this binade */
-    const int first = plan->blocks.fraction_bits == 7 ? -126 : -14;
+    const int first = plan->blocks.fraction_bits == 10 ? -14 : -126;
     for (int slot = 0; slot < TP_BLOCK_SLOTS; slot++)
         plan->normal[slot] =
             (int16_t)(spec->number->emin + slot - 127 - first + 1);

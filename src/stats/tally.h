@@ -40,7 +40,8 @@ struct tp_tally {
     uint8_t used[TP_TALLY_CLASSES][TP_TALLY_LINES];
 };
 
-/* What tallying needs; read-only then. MX formats, dtypes of 8 or 16 bits. */
+/* What tallying needs; read-only then. MX formats, dtypes of 8 or 16 bits, and
+ * TP_FLOAT32 for stats/float_tally.h. */
 struct tp_tally_plan {
     struct tp_block_plan blocks;
     struct tp_quant_spec spec;

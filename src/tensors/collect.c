@@ -30,9 +30,11 @@
 #include "tensors/dump_labels.h"
 #include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
+#include "tensors/rank_file.h"
 #include "tensors/rank_grid.h"
 #include "tensors/rank_tree.h"
 #include "tensors/row.h"
+#include "tensors/run_notes.h"
 
 /* What one file gave; a slot per file makes the result independent of the
  * order in which workers finish. */
@@ -41,11 +43,12 @@ struct file_result {
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count, skipped_capacity;
-    const char *conflict; /* between metadata and name, or NULL */
+    const char *conflict;   /* between metadata and name, or NULL */
     const char *assumption; /* of the reader, or NULL           */
     bool ignored;
     bool empty; /* by its nature: it may hold nothing but tensors */
     bool taken; /* its tensors are among those of another file    */
+    const struct tp_rank_file *told; /* by a unit; NULL: nothing   */
 };
 
 struct worker {
@@ -63,7 +66,7 @@ struct collector {
     struct worker *workers;
     struct file_result *results;
     atomic_bool no_memory; /* the run cannot go on; read without the lock */
-    pthread_mutex_t lock; /* guards everything below, and run->arena */
+    pthread_mutex_t lock;  /* guards everything below, and run->arena */
     struct tp_intern texts;
     uint64_t files_done, bytes_done, bytes_all;
 };
@@ -134,7 +137,8 @@ static void add_skipped(struct collector *c, struct file_result *result,
                                 .path = path,
                                 .reason = reason,
                                 .offset = skip->offset,
-                                .damage = skip->code != TP_OK};
+                                .damage = skip->code != TP_OK,
+                                .missing = skip->code == TP_E_NOT_FOUND};
 }
 
 static void add_failure(struct collector *c, struct file_result *result,
@@ -165,11 +169,11 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
                        struct tp_row *row, const struct worker *worker)
 {
     struct tp_label *label = &row->label;
-    const char **const texts[] = {
-        &row->path,         &row->shape,        &label->layer_type,
-        &label->operation,  &label->phase,      &label->component,
-        &label->quant_type, &label->tensor_name, &label->timestamp,
-        &label->module};
+    const char **const texts[] = {&row->path,         &row->shape,
+                                  &label->layer_type, &label->operation,
+                                  &label->phase,      &label->component,
+                                  &label->quant_type, &label->tensor_name,
+                                  &label->timestamp,  &label->module};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -187,8 +191,8 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
         kept = kept && row->quantised;
     }
     if (has_dims(c, row)) {
-        row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
-                                 &c->run->arena);
+        row->dims =
+            tp_dims_pack(&worker->dims.dims, c->options->dims, &c->run->arena);
         kept = kept && row->dims;
     }
     pthread_mutex_unlock(&c->lock);
@@ -278,7 +282,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     struct tp_tensor_file *file = &c->workers[number].file;
     for (const struct tp_skip *s = file->skips; s; s = s->next)
         add_skipped(c, result, path, s);
-    if (file->tensor_count == 0 && !file->skips) {
+    if (file->tensor_count == 0 && !file->skips && !file->rank_file_count) {
         const struct tp_skip none = {
             .path = "", .reason = "no tensor", .offset = -1};
         add_skipped(c, result, path, &none);
@@ -295,9 +299,10 @@ static void read_open_file(struct collector *c, struct file_result *result,
         if (c->options->stop && *c->options->stop)
             return;
         if (i == ahead)
-            ahead += tp_scan_ahead(c->scanner, file->tensors + i, count - i,
-                                   number);
-        scan_tensor(c, result, path, i, number);
+            ahead +=
+                tp_scan_ahead(c->scanner, file->tensors + i, count - i, number);
+        if (c->options->parts || !tp_rank_file_joined(result->told, i))
+            scan_tensor(c, result, path, i, number);
     }
 }
 
@@ -332,6 +337,27 @@ static void take_members(struct collector *c, const char *path,
     }
 }
 
+/* What a unit tells of files goes with them, unless the user named them. */
+static void tell_files(struct collector *c, const char *path,
+                       const struct tp_tensor_file *file)
+{
+    const int folder = (int)(tp_file_base_name(path) - path);
+    for (size_t i = 0; i < file->rank_file_count; i++) {
+        struct tp_text name = {0};
+        tp_text_add(&name, "%.*s%s", folder, path, file->rank_files[i].name);
+        const size_t found = tp_found_index(&c->run->files, tp_text_get(&name));
+        pthread_mutex_lock(&c->lock);
+        if (found < c->run->files.count && !is_root(c, tp_text_get(&name))) {
+            c->results[found].told = tp_rank_file_keep(
+                &file->rank_files[i], &c->texts, &c->run->arena);
+            c->no_memory = c->no_memory || !c->results[found].told;
+        }
+        c->no_memory = c->no_memory || name.failed;
+        pthread_mutex_unlock(&c->lock);
+        tp_text_clear(&name);
+    }
+}
+
 static void read_file(struct collector *c, size_t index, bool claimed,
                       unsigned number)
 {
@@ -348,6 +374,9 @@ static void read_file(struct collector *c, size_t index, bool claimed,
     file->parts = c->options->parts;
     if (tp_tensor_file_open(found->path, file, &err) == TP_OK) {
         take_members(c, found->path, file);
+        tell_files(c, found->path, file);
+        file->shifts = result->told ? result->told->shifts : NULL;
+        file->shift_count = result->told ? result->told->shift_count : 0;
         read_open_file(c, result, shown, number);
     } else if (expected || err.code != TP_E_UNSUPPORTED)
         add_failure(c, result, shown, "", &err);
@@ -447,65 +476,6 @@ static void note_files(struct tp_run *run, const struct file_result *results,
                     told);
 }
 
-/* Says once that integers have no quantisation rows. */
-static void note_integers(struct tp_run *run)
-{
-    size_t count = 0;
-    const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
-        if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
-            continue;
-        first = count++ ? first : &run->rows[i];
-    }
-    if (count)
-        tp_run_note(run,
-                    "%zu tensor%s not floating-point and %s no rows in "
-                    "/quantization. First: %s (%s)",
-                    count, count == 1 ? " is" : "s are",
-                    count == 1 ? "has" : "have", first->file,
-                    tp_row_dtype_word(first));
-}
-
-/* The first cast wanted of a row of numbers that it cannot have, or NULL. */
-static const struct tp_quant_cast *
-missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
-{
-    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
-        return NULL;
-    for (size_t i = 0; i < plan->scaled; i++) {
-        const struct tp_quant_cast *cast = &plan->casts[i];
-        bool wanted = cast->listed || cast->spec.number == row->target;
-        if (wanted && !tp_quant_applies(&cast->spec, row->dtype))
-            return cast;
-    }
-    return NULL;
-}
-
-/* Says once which formats were left out for some dtypes. */
-static void note_missing_casts(struct tp_run *run)
-{
-    size_t count = 0;
-    const struct tp_row *first = NULL;
-    const struct tp_quant_cast *cast = NULL;
-    for (size_t i = 0; i < run->row_count; i++) {
-        const struct tp_quant_cast *missing =
-            missing_cast(&run->plan, &run->rows[i]);
-        if (!missing || count++)
-            continue;
-        first = &run->rows[i];
-        cast = missing;
-    }
-    bool hybrid = cast && cast->spec.rounding == TP_ROUND_HYBRID;
-    if (count)
-        tp_run_note(run,
-                    "%zu tensor%s no rows for formats that do not apply to "
-                    "their dtype. First: %s (%s): %s%s%s",
-                    count, count == 1 ? " has" : "s have", first->file,
-                    tp_row_dtype_word(first), cast->format,
-                    hybrid ? ", rounding " : "",
-                    hybrid ? cast->rounding : "");
-}
-
 static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
@@ -530,7 +500,7 @@ static void note_missing(struct collector *c,
         struct tp_error err = {0};
         const size_t first = find(files, &next, &missing);
         if (first < files->count && missing.length) {
-            tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
+            tp_fail(&err, TP_E_NOT_FOUND, -1, "%s", tp_text_get(&missing));
             add_failure(c, &c->results[first],
                         shown_path(c, files->files[first].path), "", &err);
         }
@@ -556,7 +526,11 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     size_t row = 0, aside = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
-            (struct tp_skipped){"", "", run->files.problems[i], -1, true};
+            (struct tp_skipped){.file = "",
+                                .path = "",
+                                .reason = run->files.problems[i],
+                                .offset = -1,
+                                .damage = true};
     run->skipped_count += problems;
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];
@@ -576,11 +550,9 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
                "metadata and file name disagree in", "; metadata holds");
     note_files(run, results, offsetof(struct file_result, assumption),
                "something had to be assumed in", "");
-    note_integers(run);
-    note_missing_casts(run);
+    tp_run_note_casts(run);
     tp_row_note_unknown_types(run);
-    if (c->options->dims != TP_DIMS_NONE &&
-        tp_dims_number(run, err) != TP_OK)
+    if (c->options->dims != TP_DIMS_NONE && tp_dims_number(run, err) != TP_OK)
         return TP_E_MEMORY;
     if (tp_quantised_number(run, err) != TP_OK)
         return TP_E_MEMORY;

@@ -84,7 +84,11 @@ enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
     if (!kept || !skipped)
         return tp_fail_memory(err);
     run->skipped[run->skipped_count++] =
-        (struct tp_skipped){row->file, row->path, kept, -1, true};
+        (struct tp_skipped){.file = row->file,
+                            .path = row->path,
+                            .reason = kept,
+                            .offset = -1,
+                            .damage = true};
     return TP_OK;
 }
 

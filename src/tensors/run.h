@@ -58,6 +58,7 @@ struct tp_skipped {
     const char *file, *path, *reason;
     int64_t offset;
     bool damage; /* counts for exit status 3                */
+    bool missing; /* because a file is not there             */
 };
 
 struct tp_run {

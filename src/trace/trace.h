@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/notes.h"
 #include "data/events.h"
+#include "trace/trace_device.h"
 #include "trace/trace_index.h"
 #include "trace/trace_rows.h"
 
@@ -30,6 +31,9 @@ struct tp_trace {
     const char *worker;      /* "" unless the name has one                 */
     int64_t span;            /* number in the file name; -1                */
     int64_t rank;            /* of the file, else -1                       */
+    struct tp_roof_choice roofs; /* what the user says of the device     */
+    struct tp_device_roof device; /* the roofs of the device, of its driver's
+                                name and of `roofs`                        */
     struct tp_events events;
     struct tp_trace_index index;
     TP_ROWS(tp_op_row) ops;
@@ -47,6 +51,9 @@ struct tp_trace {
     TP_ROWS(tp_comm_row) comms;
     TP_ROWS(tp_path_row) paths;
     TP_ROWS(tp_frame_row) frames;
+    TP_ROWS(tp_roof_row) roofline;
+    TP_ROWS(tp_fusion_row) fusions;
+    TP_ROWS(tp_optimizer_row) optimizers;
     TP_ROWS(tp_arrival_row) arrivals;
     bool compared;           /* spent is wanted; set before rows are made  */
     TP_ROWS(tp_spent_row) spent;

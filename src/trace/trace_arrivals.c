@@ -15,6 +15,7 @@
 #include "base/order.h"
 #include "base/search.h"
 #include "trace/trace.h"
+#include "trace/trace_collective.h"
 #include "trace/trace_rows.h"
 
 /* One communication kernel. */
@@ -42,7 +43,8 @@ static size_t find_step(const struct tp_trace_index *index, int64_t moment)
                                                           : index->step_count;
 }
 
-/* Steps are those of the host: that of the call which launched it. */
+/* Steps are those of the host: that of the call which launched it; without,
+ * step_count. */
 static enum tp_status collect(struct arrivals_state *state,
                               struct tp_error *err)
 {
@@ -53,14 +55,12 @@ static enum tp_status collect(struct arrivals_state *state,
         const uint32_t event = index->device[i];
         const uint32_t call = index->call[event];
         if (!(index->kinds[events->name[event]] & TP_NAME_COMM) ||
-            events->category[event] != TP_EVENT_KERNEL ||
-            call == TP_NO_EVENT) {
+            events->category[event] != TP_EVENT_KERNEL) {
             continue;
         }
-        const size_t step = find_step(index, events->start[call]);
-        if (step == index->step_count) {
-            continue;
-        }
+        const size_t step = call == TP_NO_EVENT
+                                ? index->step_count
+                                : find_step(index, events->start[call]);
         status = tp_grow(&state->items, &state->capacity, state->count + 1,
                          sizeof *state->items, err);
         if (!status) {
@@ -90,26 +90,50 @@ static int by_key_and_place(const void *a, const void *b)
     return order ? order : tp_order_size(x->place, y->place);
 }
 
+/* Adds one with what it communicates. */
+static enum tp_status add_row(struct tp_trace *trace,
+                              const struct arrival *item, int64_t number,
+                              struct tp_error *err)
+{
+    const struct tp_events *events = &trace->events;
+    const uint32_t event = trace->index.device[item->place];
+    struct tp_collective it;
+    const enum tp_status status = tp_collective_of(trace, event, &it, err);
+    if (status) {
+        return status;
+    }
+    trace->arrivals.rows[trace->arrivals.count++] = (struct tp_arrival_row){
+        .kernel = tp_events_get(events, item->kernel),
+        .collective = tp_events_get(events, it.name),
+        .group_name = tp_events_get(events, it.group_name),
+        .group_ranks = tp_events_get(events, it.group_ranks),
+        .dtype = tp_events_get(events, it.dtype),
+        .group_size = it.group_size,
+        .sequence = it.sequence,
+        .in_bytes = it.in_bytes,
+        .out_bytes = it.out_bytes,
+        .stream = item->stream,
+        .step = item->step < trace->index.step_count
+                    ? trace->index.steps[item->step].number
+                    : -1,
+        .number = number,
+        .start_ns = events->start[event],
+        .ns = events->duration[event]};
+    return TP_OK;
+}
+
 /* Numbers them within kernel, stream and step. */
 static enum tp_status keep(struct arrivals_state *state, struct tp_error *err)
 {
     struct tp_trace *trace = state->trace;
-    const struct tp_events *events = &trace->events;
     int64_t number = 0;
-    const enum tp_status status =
+    enum tp_status status =
         tp_grow(&trace->arrivals.rows, &trace->arrivals.capacity,
                 state->count + 1, sizeof *trace->arrivals.rows, err);
     for (size_t i = 0; i < state->count && !status; i++) {
         const struct arrival *item = &state->items[i];
-        const uint32_t event = trace->index.device[item->place];
         number = i > 0 && by_key(item - 1, item) == 0 ? number + 1 : 0;
-        trace->arrivals.rows[trace->arrivals.count++] = (struct tp_arrival_row){
-            .kernel = tp_events_get(events, item->kernel),
-            .stream = item->stream,
-            .step = trace->index.steps[item->step].number,
-            .number = number,
-            .start_ns = events->start[event],
-            .ns = events->duration[event]};
+        status = add_row(trace, item, number, err);
     }
     return status;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communication by collective, group and type of the elements. What a kernel
- * communicates stands in its own arguments, else in those of the operator
- * record_param_comms around its launch, else only in its name. A trace
+ * Communication by collective, group and type of the elements. A trace
  * without device work has the ranges of the host instead ("gloo:all_reduce").
  *
  * Bandwidth as nccl-tests define it: the algorithm's is the larger side of
@@ -10,7 +8,6 @@
  * at least. A kernel that waits for other ranks does so inside its duration,
  * so both are lower bounds.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +15,10 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "trace/trace.h"
+#include "trace/trace_collective.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
-
-/* Operators between a launch and its record_param_comms: one today. */
-enum { AROUND_MAX = 8 };
 
 /* One communication; texts of equal numbers are equal, -1: not recorded. */
 struct comm {
@@ -40,116 +35,6 @@ struct comms_state {
     size_t count, capacity;
 };
 
-/* --- what is communicated ----------------------------------------------- */
-
-/* c10::ScalarType as its toString spells it; 0: unknown. */
-static int64_t dtype_size(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        int size;
-    } types[] = {
-        {"Byte", 1},          {"Char", 1},         {"Bool", 1},
-        {"Short", 2},         {"Half", 2},         {"BFloat16", 2},
-        {"Int", 4},           {"Float", 4},        {"ComplexHalf", 4},
-        {"Long", 8},          {"Double", 8},       {"ComplexFloat", 8},
-        {"ComplexDouble", 16}, {"QInt8", 1},       {"QUInt8", 1},
-        {"QInt32", 4},        {"UInt16", 2},       {"UInt32", 4},
-        {"UInt64", 8},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (!strcmp(dtype, types[i].name)) {
-            return types[i].size;
-        }
-    }
-    return strncmp(dtype, "Float8", 6) ? 0 : 1; /* Float8_e5m2, ... */
-}
-
-/* The arguments of an event's communication, or NULL. */
-static const struct tp_comm_detail *comm_detail(const struct tp_trace *trace,
-                                                uint32_t event)
-{
-    const struct tp_events *events = &trace->events;
-    const uint32_t own = events->gpu[events->detail[event]].comm;
-    if (own != TP_NO_DETAIL) {
-        return &events->comms[own];
-    }
-    uint32_t op = trace->index.op[event];
-    for (int i = 0; i < AROUND_MAX && op != TP_NO_EVENT; i++) {
-        if (events->detail[op] != TP_NO_DETAIL) {
-            return &events->comms[events->detail[op]];
-        }
-        op = trace->index.op[op];
-    }
-    return NULL;
-}
-
-/* Copies letters and digits, in lower case: "_allgather_base" and
- * "AllGather" have the same letters first. */
-static void fold(const char *text, char *folded, size_t size)
-{
-    size_t length = 0;
-    for (; *text && length + 1 < size; text++) {
-        if (isalnum((unsigned char)*text)) {
-            folded[length++] = (char)tolower((unsigned char)*text);
-        }
-    }
-    folded[length] = 0;
-}
-
-enum traffic { ONCE, TWICE, SHARED };
-
-/* Collectives by what their names contain; the first row that fits. */
-static const struct collective {
-    const char *folded;
-    const char *name; /* for kernels that say nothing else */
-    enum traffic traffic;
-} collectives[] = {
-    {"allreduce", "allreduce", TWICE},
-    {"reducescatter", "reduce_scatter", SHARED},
-    {"allgather", "allgather", SHARED},
-    {"alltoall", "alltoall", SHARED},
-    {"sendrecv", "sendrecv", ONCE},
-    {"broadcast", "broadcast", ONCE},
-    {"reduce", "reduce", ONCE},
-    {"send", "send", ONCE},
-    {"recv", "recv", ONCE},
-};
-
-static const struct collective *find_collective(const char *text)
-{
-    char folded[128];
-    fold(text, folded, sizeof folded);
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
-        if (strstr(folded, collectives[i].folded)) {
-            return &collectives[i];
-        }
-    }
-    return NULL;
-}
-
-/* What the busiest link carries of each byte, among n ranks. */
-static double bus_factor(const char *collective, int64_t n)
-{
-    const struct collective *found = find_collective(collective);
-    const enum traffic traffic = found ? found->traffic : ONCE;
-    if (traffic == ONCE) {
-        return 1;
-    }
-    if (n < 1) {
-        return NAN;
-    }
-    const double shared = (double)(n - 1) / (double)n;
-    return traffic == TWICE ? 2 * shared : shared;
-}
-
-static int64_t bytes_of(int64_t elements, int64_t size)
-{
-    return elements < 0 || size == 0 || elements > INT64_MAX / 4 / size
-               ? -1
-               : elements * size;
-}
-
 /* --- collecting --------------------------------------------------------- */
 
 static enum tp_status add_comm(struct comms_state *state,
@@ -164,45 +49,28 @@ static enum tp_status add_comm(struct comms_state *state,
     return status;
 }
 
-/* A name that says which collective it is, as a text. */
-static uint32_t collective_of(struct tp_events *events, uint32_t name)
-{
-    const struct collective *found =
-        find_collective(tp_events_get(events, name));
-    return found ? tp_events_text(events, found->name, strlen(found->name))
-                 : 0;
-}
-
 static enum tp_status add_kernel(struct comms_state *state, uint32_t event,
                                  struct tp_error *err)
 {
     struct tp_events *events = &state->trace->events;
     const int64_t from = events->start[event];
     const int64_t ns = events->duration[event];
-    const struct tp_comm_detail *detail = comm_detail(state->trace, event);
-    struct comm comm = {
+    struct tp_collective it;
+    const enum tp_status status =
+        tp_collective_of(state->trace, event, &it, err);
+    if (status != TP_OK) {
+        return status;
+    }
+    const struct comm comm = {
+        .collective = it.name,
         .kernel = events->name[event],
-        .group_size = -1,
-        .in_bytes = -1,
-        .out_bytes = -1,
+        .group = it.group_ranks ? it.group_ranks : it.group_name,
+        .dtype = it.dtype,
+        .group_size = it.group_size,
+        .in_bytes = it.in_bytes,
+        .out_bytes = it.out_bytes,
         .ns = ns,
         .exposed_ns = ns - tp_cover_within(&state->compute, from, from + ns)};
-    if (detail) {
-        const int64_t size = dtype_size(tp_events_get(events, detail->dtype));
-        comm.collective = detail->collective;
-        comm.dtype = detail->dtype;
-        comm.group =
-            detail->group_ranks ? detail->group_ranks : detail->group_name;
-        comm.group_size = detail->group_size;
-        comm.in_bytes = bytes_of(detail->in_elements, size);
-        comm.out_bytes = bytes_of(detail->out_elements, size);
-    }
-    if (!comm.collective) {
-        comm.collective = collective_of(events, comm.kernel);
-        if (comm.collective == TP_NO_DETAIL) {
-            return tp_fail_memory(err);
-        }
-    }
     return add_comm(state, &comm, err);
 }
 
@@ -234,15 +102,16 @@ static enum tp_status collect_ranges(struct comms_state *state,
         if (!(index->kinds[name] & TP_NAME_COLLECTIVE)) {
             continue;
         }
-        const struct comm comm = {.collective = collective_of(events, name),
+        const uint32_t kind = tp_collective_named(events, name);
+        const struct comm comm = {.collective = kind,
                                   .kernel = name,
                                   .group_size = -1,
                                   .in_bytes = -1,
                                   .out_bytes = -1,
                                   .ns = events->duration[event],
                                   .exposed_ns = events->duration[event]};
-        status = comm.collective == TP_NO_DETAIL ? tp_fail_memory(err)
-                                                 : add_comm(state, &comm, err);
+        status = kind == TP_NO_DETAIL ? tp_fail_memory(err)
+                                      : add_comm(state, &comm, err);
     }
     return status;
 }
@@ -320,8 +189,8 @@ static struct tp_comm_row make_row(const struct tp_events *events,
         }
         row.in_bytes = add_bytes(row.in_bytes, comm->in_bytes);
         row.out_bytes = add_bytes(row.out_bytes, comm->out_bytes);
-        larger += (double)(comm->in_bytes > comm->out_bytes ? comm->in_bytes
-                                                            : comm->out_bytes);
+        larger +=
+            (double)tp_collective_bytes(comm->in_bytes, comm->out_bytes);
         sized_ns += (double)comm->ns;
     }
     row.total_us = ns / 1e3;
@@ -331,7 +200,7 @@ static struct tp_comm_row make_row(const struct tp_events *events,
     /* bytes per ns are GB/s */
     row.algorithm_gbps = sized_ns > 0 ? larger / sized_ns : NAN;
     row.bus_gbps = row.algorithm_gbps *
-                   bus_factor(row.collective, row.group_size);
+                   tp_collective_bus_factor(row.collective, row.group_size);
     return row;
 }
 

@@ -180,8 +180,8 @@ static void pick_names(struct tp_trace *trace, const struct by_name *names)
     }
 }
 
-/* The device that worked: of the first event that names one. */
-static void find_device(struct tp_trace *trace)
+const struct tp_device_properties *
+tp_trace_device(const struct tp_trace *trace)
 {
     const struct tp_events *events = &trace->events;
     int32_t id = -1;
@@ -190,13 +190,19 @@ static void find_device(struct tp_trace *trace)
         id = detail == TP_NO_DETAIL ? -1 : events->gpu[detail].device;
     }
     for (size_t i = 0; i < events->device_count && id >= 0; i++) {
-        const struct tp_device_properties *device = &events->devices[i];
-        if (device->id != id)
-            continue;
-        trace->facts.device_name = device->name ? device->name : "";
-        if (device->total_memory > 0)
-            trace->facts.device_memory_b = (double)device->total_memory;
+        if (events->devices[i].id == id)
+            return &events->devices[i];
     }
+    return NULL;
+}
+
+static void find_device(struct tp_trace *trace)
+{
+    const struct tp_device_properties *device = tp_trace_device(trace);
+    if (device && device->name)
+        trace->facts.device_name = device->name;
+    if (device && device->total_memory > 0)
+        trace->facts.device_memory_b = (double)device->total_memory;
 }
 
 static enum tp_status find_host_ops(struct tp_trace *trace,

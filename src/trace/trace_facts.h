@@ -34,6 +34,9 @@ const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace);
 double tp_trace_exposed_communication(const struct tp_trace *trace);
 double tp_trace_exposed_memory(const struct tp_trace *trace);
 
+/* The device that worked: of the first event that names one; NULL. */
+const struct tp_device_properties *
+tp_trace_device(const struct tp_trace *trace);
 /* Of the copying, what leaves the device or comes to it: a stream of its own
  * could hide it, while copies within the device are work of its own. */
 double tp_trace_exposed_transfers(const struct tp_trace *trace);

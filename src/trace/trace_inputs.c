@@ -21,25 +21,26 @@
 
 struct type {
     const char *name; /* as the profiler writes it */
+    const char *word;
     double bytes;
     enum tp_precision precision;
 };
 
 static const struct type types[] = {
-    {"c10::BFloat16", 2, TP_PRECISION_BF16},
-    {"float", 4, TP_PRECISION_FP32},
-    {"c10::Half", 2, TP_PRECISION_FP16},
-    {"double", 8, TP_PRECISION_FP64},
-    {"long int", 8, TP_PRECISION_OTHER},
-    {"long", 8, TP_PRECISION_OTHER},
-    {"int", 4, TP_PRECISION_OTHER},
-    {"short int", 2, TP_PRECISION_OTHER},
-    {"short", 2, TP_PRECISION_OTHER},
-    {"bool", 1, TP_PRECISION_OTHER},
-    {"signed char", 1, TP_PRECISION_INT8},
-    {"unsigned char", 1, TP_PRECISION_INT8},
-    {"c10::complex<float>", 8, TP_PRECISION_OTHER},
-    {"c10::complex<double>", 16, TP_PRECISION_OTHER},
+    {"c10::BFloat16", "bf16", 2, TP_PRECISION_BF16},
+    {"float", "fp32", 4, TP_PRECISION_FP32},
+    {"c10::Half", "fp16", 2, TP_PRECISION_FP16},
+    {"double", "fp64", 8, TP_PRECISION_FP64},
+    {"long int", "int64", 8, TP_PRECISION_OTHER},
+    {"long", "int64", 8, TP_PRECISION_OTHER},
+    {"int", "int32", 4, TP_PRECISION_OTHER},
+    {"short int", "int16", 2, TP_PRECISION_OTHER},
+    {"short", "int16", 2, TP_PRECISION_OTHER},
+    {"bool", "bool", 1, TP_PRECISION_OTHER},
+    {"signed char", "int8", 1, TP_PRECISION_INT8},
+    {"unsigned char", "uint8", 1, TP_PRECISION_INT8},
+    {"c10::complex<float>", "complex64", 8, TP_PRECISION_OTHER},
+    {"c10::complex<double>", "complex128", 16, TP_PRECISION_OTHER},
 };
 
 static struct type type_of(struct tp_op_word name)
@@ -51,10 +52,10 @@ static struct type type_of(struct tp_op_word name)
             return types[i];
     }
     if (name.length > length && !memcmp(name.text, fp8, length))
-        return (struct type){"", 1, TP_PRECISION_FP8};
+        return (struct type){"", "fp8", 1, TP_PRECISION_FP8};
     if (name.length > length && !memcmp(name.text, fp4, length))
-        return (struct type){"", 1, TP_PRECISION_FP4}; /* two in a byte */
-    return (struct type){"", 0, TP_PRECISION_NONE};
+        return (struct type){"", "fp4", 1, TP_PRECISION_FP4}; /* two a byte */
+    return (struct type){"", "", 0, TP_PRECISION_NONE};
 }
 
 const char *tp_precision_word(enum tp_precision precision)
@@ -157,22 +158,6 @@ static double take_tensors(struct cursor *c)
     return elements;
 }
 
-static void read_dims(struct cursor *c, struct tp_op_arg *arg)
-{
-    const struct cursor start = *c;
-    if (!take(c, '['))
-        return;
-    skip_blanks(c);
-    if (c->at < c->end && *c->at == '[') {
-        arg->elements = take_tensors(c);
-        arg->axes = -1;
-    } else if (!take_axes(c, arg)) {
-        arg->axes = -1;
-        arg->elements = 0;
-    }
-    *c = start;
-}
-
 static struct tp_op_word word_of(struct cursor *c)
 {
     struct tp_op_word word = {c->at, 0};
@@ -189,6 +174,23 @@ static struct tp_op_word word_of(struct cursor *c)
     return word;
 }
 
+static void read_dims(struct cursor *c, struct tp_op_arg *arg)
+{
+    const struct cursor start = *c;
+    arg->shape = word_of(c);
+    if (!take(c, '['))
+        return;
+    skip_blanks(c);
+    if (c->at < c->end && *c->at == '[') {
+        arg->elements = take_tensors(c);
+        arg->axes = -1;
+    } else if (!take_axes(c, arg)) {
+        arg->axes = -1;
+        arg->elements = 0;
+    }
+    *c = start;
+}
+
 static void read_element(struct cursor *c, enum tp_input_list which,
                          struct tp_op_arg *arg)
 {
@@ -197,7 +199,9 @@ static void read_element(struct cursor *c, enum tp_input_list which,
         read_dims(c, arg);
     else if (which == TP_INPUT_TYPES)
         arg->type = word_of(c);
-    else if (which == TP_INPUT_VALUES)
+    else if (which == TP_INPUT_STRIDES)
+        arg->strides = word_of(c);
+    else
         arg->value = word_of(c);
     skip_element(c);
 }
@@ -216,7 +220,8 @@ static void read_list(struct cursor c, enum tp_input_list which,
     args->count = count > args->count ? count : args->count;
 }
 
-size_t tp_op_list(const char *inputs, int which, const char **list)
+/* Length of the list of that kind; *list: where it begins. */
+static size_t find_list(const char *inputs, int which, const char **list)
 {
     for (; which > 0 && *inputs; which--) {
         inputs += strcspn(inputs, TP_INPUT_END);
@@ -226,20 +231,86 @@ size_t tp_op_list(const char *inputs, int which, const char **list)
     return strcspn(inputs, TP_INPUT_END);
 }
 
+/* Whether strides are those of a tensor without gaps; axes of length 1 may have
+ * any. */
+static bool is_dense(const struct tp_op_arg *arg)
+{
+    int64_t strides[TP_OP_AXES_MAX], next = 1;
+    const int64_t count = (int64_t)tp_op_integers(&arg->strides, strides,
+                                                  TP_OP_AXES_MAX);
+    if (count != arg->axes)
+        return true; /* not told */
+    for (int64_t i = arg->axes; i-- > 0;) {
+        if (arg->dims[i] != 1 && strides[i] != next)
+            return false;
+        next *= arg->dims[i];
+    }
+    return true;
+}
+
+/* A list on one line, with a space behind each comma. */
+static void add_tidy(struct tp_text *text, const struct tp_op_word *list)
+{
+    char part[64];
+    size_t used = 0;
+    for (size_t i = 0; i < list->length; i++) {
+        if (used + 2 > sizeof part) {
+            tp_text_bytes(text, part, used);
+            used = 0;
+        }
+        if (tp_json_is_blank(list->text[i]))
+            continue;
+        part[used++] = list->text[i];
+        if (list->text[i] == ',')
+            part[used++] = ' ';
+    }
+    tp_text_bytes(text, part, used);
+}
+
+static void add_argument(struct tp_text *text, const struct tp_op_arg *arg)
+{
+    if (arg->axes < 0 && arg->elements == 0) {
+        if (arg->value.length)
+            tp_text_bytes(text, arg->value.text, arg->value.length);
+        else
+            tp_text_bytes(text, "-", 1);
+        return;
+    }
+    tp_text_bytes(text, arg->word, strlen(arg->word));
+    add_tidy(text, &arg->shape);
+    if (arg->axes > 0 && !is_dense(arg)) {
+        tp_text_bytes(text, "/", 1);
+        add_tidy(text, &arg->strides);
+    }
+}
+
+void tp_op_args_write(const struct tp_op_args *args, struct tp_text *text)
+{
+    for (size_t i = 0; i < args->count && text->length < TP_OP_SHOWN_MAX; i++) {
+        tp_text_bytes(text, ", ", i ? 2 : 0);
+        add_argument(text, &args->args[i]);
+    }
+    if (text->length > TP_OP_SHOWN_MAX) {
+        text->length = tp_utf8_cut(tp_text_get(text), TP_OP_SHOWN_MAX);
+        tp_text_bytes(text, "...", 3);
+    }
+}
+
 void tp_op_args_read(const char *inputs, struct tp_op_args *args)
 {
     args->count = 0;
     for (size_t i = 0; i < TP_OP_ARGS_MAX; i++)
-        args->args[i] = (struct tp_op_arg){.axes = -1};
+        args->args[i] = (struct tp_op_arg){.axes = -1, .word = ""};
     for (int i = 0; i < TP_INPUT_LISTS; i++) {
         struct cursor c;
-        const size_t length = tp_op_list(inputs, i, &c.at);
+        const size_t length = find_list(inputs, i, &c.at);
         c.end = c.at + length;
         read_list(c, (enum tp_input_list)i, args);
     }
     for (size_t i = 0; i < args->count; i++) {
         struct tp_op_arg *arg = &args->args[i];
         const struct type type = type_of(arg->type);
+        arg->word = type.word;
         arg->bytes = type.bytes;
         arg->precision = type.precision;
         if (arg->axes == 0 && type.bytes == 0) { /* [] of what is no tensor */

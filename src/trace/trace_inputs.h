@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 /* What an operator was given, from a text of tp_events.inputs. */
 
 enum { TP_OP_ARGS_MAX = 24, TP_OP_AXES_MAX = 8 };
@@ -40,7 +42,8 @@ struct tp_op_arg {
     double elements;   /* of a list of tensors: of all of them; 0: none    */
     double bytes;      /* of an element; 0: not known                      */
     enum tp_precision precision;
-    struct tp_op_word type, value; /* of length 0: not recorded            */
+    const char *word;  /* of the type: "bf16", "int64"; ""                */
+    struct tp_op_word shape, type, strides, value; /* as recorded          */
 };
 
 struct tp_op_args {
@@ -51,8 +54,12 @@ struct tp_op_args {
 /* Reads a text of tp_events.inputs. What cannot be read is absent. */
 void tp_op_args_read(const char *inputs, struct tp_op_args *args);
 
-/* Length of the list of that kind in such a text; *list: where it begins. */
-size_t tp_op_list(const char *inputs, int which, const char **list);
+/* Appends what an operator was given, as in "bf16[5, 512], bf16[512,
+ * 64]/[1, 512], 1, -": of tensors type and shape, and strides if they are not
+ * dense; of others the value, or - if it was not recorded. What is longer than
+ * TP_OP_SHOWN_MAX bytes is cut. */
+enum { TP_OP_SHOWN_MAX = 200 };
+void tp_op_args_write(const struct tp_op_args *args, struct tp_text *text);
 
 /* The integers of a value such as "[16, 16]" or "3", at most `most`; how
  * many. */

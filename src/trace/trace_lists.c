@@ -188,9 +188,43 @@ static const struct tp_column frame_columns[] = {
     FRAME_IDLE("self_blocking_idle_us", self_idle_us[TP_FRAME_BLOCKING]),
 };
 
+#define ROOF(member, unit) TP_COLUMN(struct tp_roof_row, member, unit)
+
+static const struct tp_column roof_columns[] = {
+    TRACE_NUMBER(tp_roof_row), ROOF(op, ""), ROOF(kind, ""), ROOF(inputs, ""),
+    ROOF(count, "1"),
+    ROOF(device_us, "us"), ROOF(mean_us, "us"), ROOF(share, "1"),
+    ROOF(flops, "FLOP"), ROOF(bytes, "byte"), ROOF(intensity, "FLOP/byte"),
+    ROOF(tflops, "TFLOP/s"), ROOF(gbps, "GB/s"), ROOF(precision, ""),
+    ROOF(bound, ""), ROOF(roof_us, "us"), ROOF(roof, "1"),
+    ROOF(above_us, "us"), ROOF(tensor_cores, ""), ROOF(alignment, "1"),
+    ROOF(sm_efficiency, "percent"), ROOF(occupancy, "percent"),
+    ROOF(kernel, ""),
+};
+
+#define FUSION(member, unit) TP_COLUMN(struct tp_fusion_row, member, unit)
+
+static const struct tp_column fusion_columns[] = {
+    TRACE_NUMBER(tp_fusion_row), FUSION(ops, ""), FUSION(elements, "1"),
+    FUSION(kernels, "1"), FUSION(count, "1"), FUSION(device_us, "us"),
+    FUSION(saved_us, "us"),
+};
+
+#define OPTIMIZER(member, unit) TP_COLUMN(struct tp_optimizer_row, member, unit)
+
+static const struct tp_column optimizer_columns[] = {
+    TRACE_NUMBER(tp_optimizer_row), OPTIMIZER(name, ""), OPTIMIZER(count, "1"),
+    OPTIMIZER(device_events, "1"), OPTIMIZER(many_tensor_events, "1"),
+    OPTIMIZER(device_us, "us"), OPTIMIZER(idle_us, "us"),
+};
+
 static const struct tp_column arrival_columns[] = {
     TRACE_NUMBER(tp_arrival_row),
     TP_COLUMN(struct tp_arrival_row, kernel, ""),
+    TP_COLUMN(struct tp_arrival_row, collective, ""),
+    TP_COLUMN(struct tp_arrival_row, group_name, ""),
+    TP_COLUMN(struct tp_arrival_row, group_ranks, ""),
+    TP_COLUMN(struct tp_arrival_row, dtype, ""),
 };
 
 static const struct tp_column spent_columns[] = {
@@ -241,6 +275,12 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_MEMORY_PEAKS] =
         LIST("memory_peaks", peak_columns, memory_peaks, NULL),
+    [TP_TRACE_ROOFLINE] =
+        LIST("roofline", roof_columns, roofline, tp_trace_roofline),
+    [TP_TRACE_FUSIONS] =
+        LIST("fusions", fusion_columns, fusions, tp_trace_fusions),
+    [TP_TRACE_OPTIMIZERS] =
+        LIST("optimizers", optimizer_columns, optimizers, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),

@@ -31,6 +31,9 @@ enum tp_trace_list {
     TP_TRACE_PATHS,
     TP_TRACE_FRAMES,
     TP_TRACE_MEMORY_PEAKS,
+    TP_TRACE_ROOFLINE,
+    TP_TRACE_FUSIONS,
+    TP_TRACE_OPTIMIZERS,
     TP_TRACE_JOINED, /* so many tables */
     /* rows of no table */
     TP_TRACE_ARRIVALS = TP_TRACE_JOINED,

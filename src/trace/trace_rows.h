@@ -359,6 +359,71 @@ struct tp_path_row {
     double total_us, share;  /* of the paths' length                      */
 };
 
+/* What kernels of matrix products were made of. */
+enum tp_tensor_cores {
+    TP_TENSOR_CORES_UNKNOWN, /* no product, or the name does not tell      */
+    TP_TENSOR_CORES_NO,
+    TP_TENSOR_CORES_YES
+};
+
+/* /roofline: operators with device work by name and inputs, longest first. An
+ * operator that is made of others whose work is known as a whole (a
+ * convolution, a normalisation) has the kernels of those inside.
+ * trace_roofline.c */
+struct tp_roof_row {
+    const char *op;
+    const char *kind;        /* "gemm", "pointwise", ..                    */
+    const char *inputs;      /* "bf16[5, 512], bf16[512, 64], 1", see
+                                tp_op_args_write                           */
+    int64_t count;           /* operators                                  */
+    double device_us, mean_us, share; /* kernels; of all device time       */
+    double flops, bytes;     /* of one; NaN: not known                     */
+    double intensity, tflops, gbps;
+    const char *precision;   /* "bf16", "tf32": what the roof is of        */
+    const char *bound;       /* "compute", "memory": the roof that is lower*/
+    double roof_us;          /* of one, at the roof                        */
+    double roof;             /* roof_us over mean_us: 1 is the roof        */
+    double above_us;         /* device_us beyond the roof                  */
+    const char *tensor_cores; /* "yes", "no", ""                           */
+    int64_t alignment;       /* of n and k of a GEMM: largest power of two,
+                                up to 64, that divides both; -1: none      */
+    double sm_efficiency, occupancy; /* percent, as the TensorBoard plugin
+                                has them; NaN: not recorded                */
+    const char *kernel;      /* the longest                                */
+    /* Not columns: for rules and figures. */
+    int what;                /* enum tp_work_kind                          */
+    int type;                /* enum tp_precision, as the tensors have it  */
+    enum tp_tensor_cores cores;
+    double batch, m, n, k, result; /* as struct tp_work                    */
+};
+
+/* trace->roofline: what operators do against what the device can. */
+enum tp_status tp_trace_roofline(struct tp_trace *trace, struct tp_error *err);
+
+/* /fusions: kernels of one stream that come one after the other, go through
+ * equally many elements and compute little for each, by the names of their
+ * operators. trace_fusions.c */
+struct tp_fusion_row {
+    const char *ops;         /* "aten::mul, aten::add"                     */
+    double elements;
+    int64_t kernels, count;  /* in one chain; chains                       */
+    double device_us;        /* of all of them                             */
+    double saved_us;         /* of it beyond the longest of each chain     */
+};
+
+/* trace->fusions, most to save first. */
+enum tp_status tp_trace_fusions(struct tp_trace *trace, struct tp_error *err);
+
+/* /optimizers: Optimizer.step ranges by name. trace_fusions.c */
+struct tp_optimizer_row {
+    const char *name;        /* "Optimizer.step#AdamW.step"                */
+    int64_t count, device_events, many_tensor_events; /* of many parameters
+                                at once: foreach, fused                    */
+    double device_us, idle_us; /* of its events; between them              */
+};
+
+/* trace->optimizers. Made with the fusions. */
+
 /* trace->comms: communication kernels by collective, group and type. */
 enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
 
@@ -366,16 +431,18 @@ enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
  * without device events. */
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
 
-/* A communication kernel in a step, and how many of its name and stream were
- * before it there. trace_arrivals.c */
+/* A communication kernel: what it communicates (trace_collective.h), and how
+ * many of its name and stream were before it in its step. trace_arrivals.c */
 struct tp_arrival_row {
     const char *kernel;
-    int64_t stream, step, number;
+    const char *collective, *group_name, *group_ranks, *dtype;
+    int64_t group_size, sequence, in_bytes, out_bytes;
+    int64_t stream, step, number; /* step -1: in none                       */
     int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
 };
 
-/* trace->arrivals: every collective of the steps, for the comparison of ranks
- * (trace_ranks.h). */
+/* trace->arrivals: every communication kernel, for the comparison of ranks
+ * (trace_ranks.h, trace_meetings.h). */
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
 

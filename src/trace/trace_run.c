@@ -188,6 +188,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     struct tp_trace *trace = &slot->trace;
     (void)worker;
     trace->path = c->files[c->first + i]->path;
+    trace->roofs = c->options->roofs;
     trace->compared = c->options->compared;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);

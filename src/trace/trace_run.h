@@ -18,6 +18,7 @@ struct tp_trace_options {
                      uint64_t bytes_done, uint64_t bytes_all);
     void *progress_context;
     const volatile sig_atomic_t *stop;
+    struct tp_roof_choice roofs; /* of the device; all-zero: as it says    */
     bool compared; /* traces are for a comparison: trace->spent is wanted  */
     /* Whether a name is that of a frame of the scripts of the run, by any
      * thread; NULL: there are no scripts. */

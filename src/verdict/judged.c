@@ -15,6 +15,8 @@ void tp_trace_judged_clear(struct tp_trace_judged *judged)
 {
     free(judged->verdicts);
     free(judged->ranks.rows);
+    free(judged->collectives.rows);
+    free(judged->collective_sizes.rows);
     free(judged->findings.rows);
     tp_notes_clear(&judged->notes);
     tp_arena_clear(&judged->arena);

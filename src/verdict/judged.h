@@ -51,6 +51,40 @@ struct tp_rank_row {
     double late;             /* starts of collectives after the median rank's,
                                 sum of a step, of the step                 */
     int64_t straggler;       /* 1: a straggler                             */
+    double clock_us;         /* its clock is ahead by; 0 where that is little */
+    double wait_us;          /* from its start of collectives to the last
+                                rank's, sum over all matched; NaN: none    */
+    double last;             /* collectives that it is the last to begin, of
+                                those it is in; NaN: none                  */
+    double held_us;          /* how long after the last but one it begins
+                                these, sum: what the others would win      */
+};
+
+/* /matched_collectives: one collective, over the ranks that are there.
+ * trace_collectives.h */
+struct tp_collective_row {
+    const char *collective, *group, *dtype;
+    const char *matched_by;  /* "Seq", "order"                             */
+    int64_t group_size;      /* -1: not recorded                           */
+    int64_t ranks, sequence, step, bytes;
+    double start_us;         /* of the first, since the first window       */
+    double latency_us;       /* NaN of kinds in which ranks need not wait  */
+    double skew_us, end_skew_us; /* of the starts, of the ends             */
+    double wait_us;          /* from each start to the last, sum           */
+    int64_t first_rank, last_rank;
+    double held_us;          /* from the last start but one to the last,
+                                less what that rank also ends later        */
+    double algorithm_gbps, bus_gbps;
+};
+
+/* /collective_sizes: those of one kind, group, type and size. Means over the
+ * collectives. */
+struct tp_collective_size_row {
+    const char *collective, *group, *dtype, *matched_by;
+    int64_t group_size, ranks, bytes, count;
+    double latency_us, min_latency_us, max_latency_us, total_latency_us;
+    double skew_us, max_skew_us, end_skew_us, wait_us;
+    double algorithm_gbps, bus_gbps;
 };
 
 struct tp_trace_rule;
@@ -75,6 +109,8 @@ struct tp_trace_judged {
     struct tp_trace_verdict *verdicts; /* [run.trace_count]                */
     struct tp_trace_verdict verdict;   /* of the whole run                 */
     TP_ROWS(tp_rank_row) ranks;           /* [run.trace_count]             */
+    TP_ROWS(tp_collective_row) collectives; /* by kind, group, size, start */
+    TP_ROWS(tp_collective_size_row) collective_sizes; /* longest first     */
     TP_ROWS(tp_trace_finding) findings;   /* worst first                   */
     struct tp_notes notes;   /* what cannot be told, and of what to beware */
 };

@@ -114,6 +114,14 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "without a GPU: memory taken, of the time of the steps",
          "the system gives some 10 GB/s of fresh pages: a tenth of the time; "
          "training on a CPU: 3 with large temporary tensors"},
+    [TP_TRACE_WIN] =
+        {"kernel_win", 5, "%",
+         "what better kernels could win, of the window",
+         "as sync_seen"},
+    [TP_TRACE_LINK] =
+        {"slow_link", 50, "%",
+         "what a group's collectives take longer than those of like groups",
+         "a choice: half as long again; no public trace has like groups"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

@@ -36,6 +36,8 @@ enum tp_trace_limit {
     TP_TRACE_UNEVEN,
     TP_TRACE_HOST_TINY,
     TP_TRACE_HOST_CHURN,
+    TP_TRACE_WIN,
+    TP_TRACE_LINK,
     TP_TRACE_LIMITS
 };
 

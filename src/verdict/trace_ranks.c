@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "stats/quantile.h"
 #include "trace/trace_facts.h"
+#include "verdict/trace_collectives.h"
 
 /* Times before September 2001 count from the start of some machine: nobody
  * can have recorded them since the epoch. */
@@ -29,9 +30,6 @@
 
 /* Collectives shorter than this part of a step on every rank say nothing. */
 enum { STEP_PARTS = 100 };
-
-/* Clocks that differ by less than this part of a step need no word. */
-enum { CLOCK_PARTS = 50 };
 
 /* A collective of one rank in one step. */
 struct entry {
@@ -98,7 +96,10 @@ static void fill_rows(const struct tp_trace_run *run,
             .busy = trace->facts.device_events ? trace->idle.busy : NAN,
             .communication = communication_share(trace),
             .exposed_communication = tp_trace_exposed_communication(trace),
-            .late = NAN};
+            .late = NAN,
+            .wait_us = NAN,
+            .last = NAN,
+            .held_us = NAN};
     }
 }
 
@@ -329,7 +330,7 @@ static enum tp_status collect_entries(struct ranks_state *state,
             struct entry entry = {row->kernel, row->stream, row->step,
                                   row->number, trace->rank, i,
                                   0,           row->ns};
-            if (trace->rank < 0 ||
+            if (trace->rank < 0 || row->step < 0 ||
                 !since_epoch(trace, row->start_ns, &entry.start)) {
                 continue;
             }
@@ -441,7 +442,9 @@ static void set_clocks(struct ranks_state *state, struct lag *lags,
         }
         state->ahead[trace] =
             (lags[first + (n - 1) / 2].ns + lags[first + n / 2].ns) / 2;
-        if (fabs(state->ahead[trace]) > state->step_ns / CLOCK_PARTS) {
+        if (fabs(state->ahead[trace]) > state->step_ns * TP_CLOCK_PART) {
+            state->judged->ranks.rows[trace].clock_us =
+                state->ahead[trace] / 1e3;
             tp_judge_note(state->judged,
                           "the clock of rank %" PRId64 " is %.3f ms %s those "
                           "of the other ranks (median over the ends of %zu "
@@ -630,6 +633,9 @@ enum tp_status tp_trace_ranks_make(const struct tp_trace_run *run,
     enum tp_status status = note_slowest(run, judged, err);
     if (!status && unique && check_clocks(judged)) {
         status = find_stragglers(run, judged, err);
+        if (!status) {
+            status = tp_trace_collectives_make(run, judged, err);
+        }
     }
     return status;
 }

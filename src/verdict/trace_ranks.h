@@ -33,6 +33,9 @@ enum tp_status tp_trace_ranks_make(const struct tp_trace_run *run,
 /* Who is so much as late as the last straggler that is named is noted. */
 #define TP_STRAGGLER_NEARLY 0.9
 
+/* Clocks that differ by no more than this part of a step need no word. */
+#define TP_CLOCK_PART 0.02
+
 /* Matched collectives that tell how clocks differ. */
 enum { TP_CLOCK_MATCHES = 4 };
 

@@ -75,6 +75,16 @@ tp_trace_rule_fn tp_trace_rule_memory_full;
 tp_trace_rule_fn tp_trace_rule_communication;
 tp_trace_rule_fn tp_trace_rule_straggler;
 tp_trace_rule_fn tp_trace_rule_copies;
+/* trace_rule_roof.c */
+tp_trace_rule_fn tp_trace_rule_tf32;
+tp_trace_rule_fn tp_trace_rule_alignment;
+tp_trace_rule_fn tp_trace_rule_attention;
+tp_trace_rule_fn tp_trace_rule_fusion;
+tp_trace_rule_fn tp_trace_rule_optimizer;
+tp_trace_rule_fn tp_trace_rule_no_roof;
+/* trace_rule_link.c */
+tp_trace_rule_fn tp_trace_rule_slow_link;
+tp_trace_rule_fn tp_trace_rule_slow_rank;
 /* trace_rule_steps.c */
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;

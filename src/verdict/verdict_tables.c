@@ -20,6 +20,58 @@ static const struct tp_column rank_columns[] = {
     RANK(exposed_communication, "1"),
     RANK(late, "1"),
     RANK(straggler, "1"),
+    RANK(clock_us, "us"),
+    RANK(wait_us, "us"),
+    RANK(last, "1"),
+    RANK(held_us, "us"),
+};
+
+#define MATCHED(member, unit) TP_COLUMN(struct tp_collective_row, member, unit)
+
+static const struct tp_column collective_columns[] = {
+    MATCHED(collective, ""),
+    MATCHED(group, ""),
+    MATCHED(dtype, ""),
+    MATCHED(matched_by, ""),
+    MATCHED(group_size, "1"),
+    MATCHED(ranks, "1"),
+    MATCHED(sequence, "1"),
+    MATCHED(step, "1"),
+    MATCHED(bytes, "byte"),
+    MATCHED(start_us, "us"),
+    MATCHED(latency_us, "us"),
+    MATCHED(skew_us, "us"),
+    MATCHED(end_skew_us, "us"),
+    MATCHED(wait_us, "us"),
+    MATCHED(first_rank, "1"),
+    MATCHED(last_rank, "1"),
+    MATCHED(held_us, "us"),
+    MATCHED(algorithm_gbps, "GB/s"),
+    MATCHED(bus_gbps, "GB/s"),
+};
+
+#define SIZED(member, unit) \
+    TP_COLUMN(struct tp_collective_size_row, member, unit)
+
+static const struct tp_column size_columns[] = {
+    SIZED(collective, ""),
+    SIZED(group, ""),
+    SIZED(dtype, ""),
+    SIZED(matched_by, ""),
+    SIZED(group_size, "1"),
+    SIZED(ranks, "1"),
+    SIZED(bytes, "byte"),
+    SIZED(count, "1"),
+    SIZED(latency_us, "us"),
+    SIZED(min_latency_us, "us"),
+    SIZED(max_latency_us, "us"),
+    SIZED(total_latency_us, "us"),
+    SIZED(skew_us, "us"),
+    SIZED(max_skew_us, "us"),
+    SIZED(end_skew_us, "us"),
+    SIZED(wait_us, "us"),
+    SIZED(algorithm_gbps, "GB/s"),
+    SIZED(bus_gbps, "GB/s"),
 };
 
 static const char *verdict_word(const void *row)
@@ -87,4 +139,10 @@ void tp_judged_tables_make(const struct tp_trace_judged *judged,
     tables[TP_JUDGED_FINDINGS] =
         TABLE("findings", finding_columns, judged->findings.rows,
               judged->findings.count);
+    tables[TP_JUDGED_COLLECTIVES] =
+        TABLE("matched_collectives", collective_columns,
+              judged->collectives.rows, judged->collectives.count);
+    tables[TP_JUDGED_COLLECTIVE_SIZES] =
+        TABLE("collective_sizes", size_columns, judged->collective_sizes.rows,
+              judged->collective_sizes.count);
 }

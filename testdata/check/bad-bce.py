@@ -6,5 +6,5 @@ criterion = nn.BCELoss()  # HERE
 
 
 def loss_of(chances, labels):
-    return F.binary_cross_entropy(  # HERE
+    return criterion(chances, labels) + F.binary_cross_entropy(  # HERE
         chances, labels)

@@ -11,7 +11,8 @@ findings()
     local status=0
     tprof-analyze "$1" --no_plots --output_dir out > text || status=$?
     [ "$status" = "$exit" ] || { echo "$1: exit status $status"; exit 98; }
-    jq -r '.findings[] | select(.severity != "low") |
+    jq -r '.findings[] |
+        select(.severity != "low" and .rule != "incomplete") |
         "\(.severity) iteration \(.iteration) rank \(.rank) L\(.layer_idx) " +
         "\(.layer_type) \(.component) \(.tensor_name) \(.module)"' \
         out/findings.json

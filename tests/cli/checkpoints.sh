@@ -17,5 +17,14 @@ for unit in "$data"/bad-*; do
     echo "${unit##*/}: exit $?"
     sed "s|^.*checkpoints/||" said | head -n 2
 done
+# a file that is missing is a finding, where the rest can be read
+need jq
+for unit in "$data"/bad-dcp_{missing,lone,cut,hole} "$data/bad-sharded" \
+    "$data"/good-{sharded,dcp}; do
+    echo "${unit##*/}:"
+    tprof-analyze "$unit" --no_plots --output_dir out --quiet
+    jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
+        out/findings.json
+done
 tprof-analyze tensors "$data/good-dcp" "$data/good-sharded" --no_plots \
     --quiet && ls draw/summary.h5

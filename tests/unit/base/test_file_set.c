@@ -52,7 +52,7 @@ Test(file_set, more_files_than_are_open, .init = make_folder,
         fclose(file);
     }
     struct tp_file_set *set = open_set();
-    cr_assert_eq(tp_file_set_find(set, all, NULL, NULL), TP_OK);
+    cr_assert_eq(tp_file_set_find(set, all, NULL, NULL, NULL), TP_OK);
     cr_assert_eq(tp_file_set_count(set), FILES);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < FILES; i++) {

@@ -374,10 +374,12 @@ static void expect_pairs(const struct pair *pairs, size_t count,
     }
 }
 
-/* A cast is high where its own function or class shows that it trains. */
+/* A cast is high where its own function or class shows that it trains; a loss
+ * that is an error under autocast, where it may be called there. */
 Test(check, casts_need_training)
 {
 #define STEP "import torch\ndef f(model, x):\n"
+#define BCE_AS "from torch.nn.functional import binary_cross_entropy as bce\n"
 #define NET                                                                  \
     "from torch import nn\nclass Net(nn.Module):\n  def forward(self, x):\n" \
     "    return self.net(x.half())\n"
@@ -426,6 +428,43 @@ Test(check, casts_need_training)
         {"half_call", STEP "  for y in x:\n    z = y.half()\n  z.backward()\n",
          STEP "  for i, (y, t) in enumerate(loader):\n    z = y.half()\n"
               "  z.backward()\n"},
+        {"bce", "import torch.nn as nn\nf = nn.BCELoss()\nf(x, y)\n",
+         "import torch.nn as nn\nf = nn.BCELoss()\n"},
+        {"bce",
+         "import torch.nn as nn\nclass L(nn.Module):\n  def __init__(self):\n"
+         "    self.f = nn.BCELoss()\n  def forward(self, x, y):\n"
+         "    return self.f(x, y)\n",
+         "import torch.nn as nn\nclass L(nn.Module):\n  def __init__(self):\n"
+         "    self.f = nn.BCELoss()\n  def forward(self, x, y):\n"
+         "    return x - y\n"},
+        {"bce",
+         "import torch, torch.nn as nn\nf = nn.BCELoss()\n"
+         "def g(x, y, on=True):\n  with torch.autocast('cuda', enabled=on):\n"
+         "    return f(x, y)\n",
+         "import torch, torch.nn as nn\nf = nn.BCELoss()\n"
+         "def g(x, y, on=False):\n  with torch.autocast('cuda', enabled=on):\n"
+         "    return f(x, y)\n"},
+        {"bce", BCE_AS "def training_step(x, y):\n  return bce(x, y)\n",
+         BCE_AS "def validation_step(x, y):\n  return bce(x, y)\n"},
+        {"bce", BCE_AS "def f(x, y):\n  return bce(x, y)\n",
+         BCE_AS "def attack(x, y):\n  return bce(x, y)\n"},
+        {"half_call",
+         "from torch import nn\nclass Net(nn.Module):\n"
+         "  def __init__(self, model):\n    self.loss = model.half()\n",
+         "from torch import nn\nclass Net(nn.Module):\n"
+         "  def __init__(self, table):\n    self.loss = table.half()\n"},
+        {"half_call",
+         "from torch import nn\nclass Net(nn.Module):\n"
+         "  def __init__(self, model):\n    self.loss = model.half()\n",
+         "from torch import nn\nclass AMPNet(nn.Module):\n"
+         "  def __init__(self, model):\n    self.loss = model.half()\n"},
+        {"half_call",
+         "class Net(PreModel):\n  def __init__(self, config):\n"
+         "    if self.deep_fp16:\n      self.loss.half()\n",
+         "class Net(PreModel):\n  def __init__(self, config):\n"
+         "    if config.deep_fp16:\n      self.loss.half()\n"},
+        {"half_call", STEP "  if deep:\n    y = x.half()\n  y.backward()\n",
+         STEP "  if is_quantized:\n    y = x.half()\n  y.backward()\n"},
         {"default_dtype_half",
          "import torch\ntorch.set_default_dtype(torch.float16)\n",
          "import torch\ndef convert(x):\n"
@@ -578,6 +617,40 @@ Test(check, numerics_need_gradients)
          "    return x.softmax(-1)\nx = x.half()\n",
          "import torch\ndef forward(x):\n  if phase == 'train':\n    pass\n"
          "  else:\n    return x.softmax(-1)\nx = x.half()\n"},
+        {"sqrt_at_zero",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  print(y)\n  return y.mean()\n",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  print(y.mean())\n  return {'a': y.mean().item()}\n"},
+        {"sqrt_at_zero",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  y = y.view(-1)\n  return y.mean()\n",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  y = y.view(-1)\n  return y.mean().item(), y < 3\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return (x ** 2).sum(dim=1) ** 0.5\n",
+         "def loss(x):\n  return (x ** 2).sum(axis=1) ** 0.5\n"},
+        {"sqrt_at_zero",
+         "def loss(x, y):\n  return (x - y).square().sum().sqrt()\n",
+         "def loss(pos, new_pos):\n"
+         "  return (pos - new_pos).square().sum().sqrt()\n"},
+        {"log_softmax", "def loss(x):\n  y = x.softmax(-1).log()\n  return y\n",
+         "def loss(x):\n  y = x.softmax(-1).log()\n  log_dict({'a': y})\n"},
+        {"exp_without_max", "def f(x):\n  return x.exp().sum(-1).log()\n",
+         "def f(x):\n  x = F.normalize(x)\n"
+         "  return x.exp().sum(-1).log()\n"},
+        {"static_loss_scale",
+         "wrapper = dict(type='AmpOptimWrapper', loss_scale=512.)\n",
+         "wrapper = dict(type='AmpOptimWrapper', loss_scale=512)\n"},
+        {"softmax_dtype",
+         "import torch\ndef forward(x):\n  return x.softmax(-1)\n"
+         "x = x.half()\n",
+         "import torch\ndef forward(x):\n  if wide:\n    x = x.float()\n"
+         "  x = f(x)\n  return x.softmax(-1)\nx = x.half()\n"},
+        {"softmax_dtype",
+         "import torch\ndef forward(x):\n  return x.softmax(-1)\n"
+         "x = x.half()\n",
+         "import torch\ndef forward(x):\n  return x.softmax(-1).tolist()\n"
+         "x = x.half()\n"},
         {"data_in_place",
          "class Net(Module):\n  def forward(self, x):\n    x.data.mul_(2)\n",
          "class Net(Module):\n  def forward(self, x_ids):\n"
@@ -602,6 +675,11 @@ Test(check, numerics_need_gradients)
                                       "    pass\n",
                              "autograd_function"),
                  -1, "custom_fwd needs a context");
+    cr_expect_eq(severity_of("a.py",
+                             "class F(Function):\n  def forward(ctx, x):\n"
+                             "    x.data.mul_(2)\n",
+                             "data_in_place"),
+                 -1, "no gradient is recorded");
     cr_expect_eq(severity_of("a.py",
                              "def f(x):\n  x -= x.amax()\n"
                              "  return x.exp().sum(-1).log()\n",
@@ -661,6 +739,40 @@ Test(check, numerics_need_gradients)
                              "  return torch.cos(z)\n",
                              "rope_in_half"),
                  -1, "fp32");
+}
+
+/* What follows a return, or stands below "if False". */
+Test(check, dead_code_is_silent)
+{
+    static const char *const dead[] = {
+        STEP "  x.backward()\n  return x\n  y = x.half()\n",
+        STEP "  x.backward()\n  raise E\n  y = x.half()\n",
+        STEP "  x.backward()\n  if False:\n    y = x.half()\n"};
+    static const char *const alive[] = {
+        STEP "  x.backward()\n  if x:\n    return x\n  y = x.half()\n",
+        STEP "  x.backward()\n  if True:\n    y = x.half()\n",
+        STEP "  x.backward()\n  if False:\n    pass\n  else:\n"
+             "    y = x.half()\n"};
+    for (size_t i = 0; i < sizeof dead / sizeof *dead; i++)
+        cr_expect_eq(severity_of("a.py", dead[i], "half_call"), -1, "%s",
+                     dead[i]);
+    for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
+        cr_expect_eq(severity_of("a.py", alive[i], "half_call"),
+                     (int)TP_SEVERITY_HIGH, "%s", alive[i]);
+}
+
+/* Networks that a framework prepares give fp32, whatever autocast did. */
+Test(check, frameworks_give_fp32)
+{
+    static const char source[] =
+        "import torch\ndef f(model, x):\n  with %s.autocast('cuda'):\n"
+        "    y = model(x)\n  return y.mean()\n";
+    char text[256];
+    snprintf(text, sizeof text, source, "torch");
+    cr_expect_eq(severity_of("a.py", text, "reduce_outside_autocast"),
+                 (int)TP_SEVERITY_MEDIUM);
+    snprintf(text, sizeof text, source, "accelerator");
+    cr_expect_eq(severity_of("a.py", text, "reduce_outside_autocast"), -1);
 }
 
 /* The file and the three folders above it. */

@@ -131,8 +131,10 @@ static void assert_like(const struct tp_quant_error *got,
 {
     struct tp_quant_error exact = *got;
     const double *a = &got->sum_xx, *b = &plain->sum_xx;
-    for (int i = 0; i < 5; i++) /* the sums, which differ in order */
-        cr_assert(fabs(a[i] - b[i]) <= 1e-12 * fabs(b[i]),
+    /* the sums, which differ in order; that of relative errors is an expansion
+     * where it comes from bins (stats/float_bins.h) */
+    for (int i = 0; i < 5; i++)
+        cr_assert(fabs(a[i] - b[i]) <= (i < 4 ? 1e-12 : 1e-6) * fabs(b[i]),
                   "sum %d of %s: %.17g, not %.17g", i, what, a[i], b[i]);
     memcpy(&exact.sum_xx, &plain->sum_xx, 5 * sizeof(double));
     cr_assert_eq(memcmp(&exact, plain, sizeof exact), 0, "counts of %s", what);

@@ -69,6 +69,9 @@ static inline void trace_file_close(struct tp_trace *trace)
     free(trace->ops.rows);
     free(trace->paths.rows);
     free(trace->frames.rows);
+    free(trace->roofline.rows);
+    free(trace->fusions.rows);
+    free(trace->optimizers.rows);
     free(trace->kernels.rows);
     free(trace->op_kernels.rows);
     free(trace->annotations.rows);

@@ -56,8 +56,8 @@ static const struct tp_row *find(const struct tp_run *run, const char *key)
         const struct tp_row *row = &run->rows[i];
         const size_t length = strlen(row->file);
         const bool in_file =
-            !file || (length >= file &&
-                      !memcmp(row->file + length - file, key, file));
+            !file ||
+            (length >= file && !memcmp(row->file + length - file, key, file));
         const bool named =
             cut ? strlen(row->path) == 1023 &&
                       !strncmp(row->path, tp_text_get(&path), 1000)
@@ -67,6 +67,32 @@ static const struct tp_row *find(const struct tp_run *run, const char *key)
     }
     tp_text_clear(&path);
     return found;
+}
+
+/* The row of a whole tensor of Megatron's legacy layout: that of the unit or,
+ * of what ranks have copies of, one of these; the label has the layer's number
+ * in the model. */
+static const struct tp_row *find_whole(const struct tp_run *run,
+                                       const char *name)
+{
+    const struct tp_row *copy = NULL;
+    const char *layers = strstr(name, ".layers.");
+    char *rest = NULL;
+    const int64_t layer =
+        layers ? strtoll(layers + strlen(".layers."), &rest, 10) : -1;
+    const char *tail = rest ? rest : name;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_row *row = &run->rows[i];
+        const size_t length = strlen(row->path), end = strlen(tail);
+        if (!strncmp(row->path, "model.", 6) && !strcmp(row->path + 6, name) &&
+            strstr(row->file, "mp_rank_*"))
+            return row;
+        if (row->label.layer_idx == layer && length > end &&
+            !strcmp(row->path + length - end, tail) && row->label.rank >= 0 &&
+            strncmp(row->path, "optim", 5))
+            copy = row;
+    }
+    return copy;
 }
 
 static void check_near(const struct json *want, double got, const char *where,
@@ -92,8 +118,8 @@ static void check_first(const struct tp_run *run, const struct tp_row *row,
     memset(&file, 0, sizeof file);
     cr_assert_eq(tp_row_file_open(run, row, &file, &err), TP_OK, "%s: %s",
                  where, err.message);
-    cr_assert_eq(tp_row_file_tensor(row, &file, &tensor, &err), TP_OK,
-                 "%s: %s", where, err.message);
+    cr_assert_eq(tp_row_file_tensor(row, &file, &tensor, &err), TP_OK, "%s: %s",
+                 where, err.message);
     const size_t n = tensor->numel < 4 ? (size_t)tensor->numel : 4;
     tp_walk_ordered(tensor, &walk);
     cr_assert_eq(tp_walk_read(&walk, 0, n, codes, scratch, &err), TP_OK,
@@ -177,13 +203,16 @@ static size_t check_unit(const char *folder, const struct json *unit, bool own)
     struct tp_run run;
     size_t compared = 0;
     snprintf(path, sizeof path, "%s/%s", folder, unit->key);
-    collect(path, false, &run);
+    collect(path, strstr(unit->key, "megatron") || strstr(unit->key, "legacy"),
+            &run);
     const struct json *said = json_get(json_get(unit, ""), "error");
     check_verdict(&run, unit->key, own && said ? said->text : NULL);
     for (const struct json *want = unit->first; want; want = want->next) {
-        if (!json_get(want, "dtype") || !strncmp(want->key, "assembled:", 10))
+        const bool whole = !strncmp(want->key, "assembled:", 10);
+        if (!json_get(want, "dtype"))
             continue;
-        const struct tp_row *row = find(&run, want->key);
+        const struct tp_row *row =
+            whole ? find_whole(&run, want->key + 10) : find(&run, want->key);
         snprintf(where, sizeof where, "%s: %.80s", unit->key, want->key);
         cr_expect(row, "%s: no row", where);
         if (row)
@@ -269,6 +298,40 @@ Test(collect_checkpoints, parts_on_request)
         tp_tensor_file_close(&file);
         tp_arena_clear(&file.arena);
     }
+    tp_run_clear(&run);
+}
+
+/* Parts that ranks split are rows of one whole, with the layer's number in the
+ * model; copies are rows of each rank; parts of ranks that are not all there
+ * stay as they are. */
+Test(collect_checkpoints, ranks_of_megatron)
+{
+    char path[4096];
+    struct tp_run run;
+    testdata_path("checkpoints/good-megatron", path, sizeof path);
+    collect(path, false, &run);
+    const struct tp_row *row =
+        find(&run, "model.decoder.layers.2.mlp.linear_fc2.weight");
+    cr_assert(row);
+    cr_expect_str_eq(row->shape, "[4,8]");
+    cr_expect_eq(row->label.layer_idx, 2);
+    cr_expect_not(find(&run, "mp_rank_01_001/model_optim_rng.pt:"
+                             "model.decoder.layers.0.mlp.linear_fc2.weight"));
+    row = find(&run, "mp_rank_01_001/model_optim_rng.pt:"
+                     "model.decoder.layers.0.input_layernorm.weight");
+    cr_assert(row);
+    cr_expect_eq(row->label.layer_idx, 2);
+    cr_expect_eq(row->label.rank, 3);
+    cr_expect_eq(run.row_count, 2 + 3 * 5 + 2 * (3 * 3 + 1));
+    tp_run_clear(&run);
+    testdata_path("checkpoints/bad-megatron", path, sizeof path);
+    collect(path, false, &run);
+    cr_expect(find(&run, "model.decoder.layers.0.mlp.linear_fc2.weight"));
+    row = find(&run, "mp_rank_00_001/model_optim_rng.pt:"
+                     "model.decoder.layers.0.mlp.linear_fc2.weight");
+    cr_assert(row);
+    cr_expect_str_eq(row->shape, "[4,4]");
+    cr_expect_eq(row->label.layer_idx, 1);
     tp_run_clear(&run);
 }
 

@@ -64,7 +64,7 @@ static void stragglers_of_dlrm(void)
     /* (19901 - 12509) over the mean of the eight of that list, 16007.75 */
     cr_expect(judged_notes(&it, "12.51 ms on rank 7 to 19.90 ms on rank 1"));
     cr_expect(judged_notes(&it, "imbalance 46.2 %"));
-    cr_expect(judged_notes(&it, "the slowest collective is sendrecv"));
+    cr_expect(judged_notes(&it, "the slowest collective is alltoall"));
     cr_expect(!judged_notes(&it, "missing"));
     judged_run_clear(&it);
 }
