@@ -12,6 +12,7 @@
 #include "report/report_parts.h"
 #include "report/report_trace_collectives.h"
 #include "report/report_trace_path.h"
+#include "report/report_trace_peaks.h"
 #include "report/report_trace_sections.h"
 #include "report/report_trace_what_if.h"
 #include "trace/trace_facts.h"
@@ -297,6 +298,8 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     }
     if (most == 0)
         tp_report_lists(run, device, text);
+    if (most == 0)
+        tp_report_memory_peaks(run, report->top, text);
     add_notes(report, text);
     add_skipped(run, text);
     add_traces(run, most, text);

@@ -48,6 +48,7 @@ struct tp_trace {
     TP_ROWS(tp_copy_row) copies;
     TP_ROWS(tp_sync_row) syncs;
     TP_ROWS(tp_memory_row) memory;
+    TP_ROWS(tp_memory_peak_row) memory_peaks;
     TP_ROWS(tp_comm_row) comms;
     TP_ROWS(tp_path_row) paths;
     TP_ROWS(tp_what_if_row) what_if;

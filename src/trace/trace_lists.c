@@ -174,6 +174,14 @@ static const struct tp_column memory_columns[] = {
     MEMORY(reserved_swings, "1"),
 };
 
+#define PEAK(member, unit) TP_COLUMN(struct tp_memory_peak_row, member, unit)
+
+static const struct tp_column peak_columns[] = {
+    TRACE_NUMBER(tp_memory_peak_row), PEAK(device, ""), PEAK(peak, "1"),
+    PEAK(step, "1"), PEAK(at_us, "us"), PEAK(total_b, "byte"), PEAK(kind, ""),
+    PEAK(op, ""), PEAK(allocations, "1"), PEAK(bytes, "byte"),
+};
+
 #define COMM(member, unit) TP_COLUMN(struct tp_comm_row, member, unit)
 
 static const struct tp_column comm_columns[] = {
@@ -291,6 +299,8 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("critical_path", path_columns, paths, tp_trace_paths),
     [TP_TRACE_WHAT_IF] = LIST("what_if", what_if_columns, what_if, NULL),
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
+    [TP_TRACE_MEMORY_PEAKS] =
+        LIST("memory_peaks", peak_columns, memory_peaks, NULL),
     [TP_TRACE_ROOFLINE] =
         LIST("roofline", roof_columns, roofline, tp_trace_roofline),
     [TP_TRACE_FUSIONS] =
@@ -412,6 +422,7 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
                             &facts->orphan,         &facts->silent_collective,
+                            &facts->host_tiny,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
                             &facts->copy_frame};

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "trace/trace.h"
+#include "trace/trace_memory_peaks.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -287,7 +288,8 @@ static enum tp_status add_device(struct memory_state *state,
     row.short_lived = short_lived(state, items, count);
     row.reserved_swings = reserved_swings(state, items, count);
     trace->memory.rows[trace->memory.count++] = row;
-    return TP_OK;
+    const struct tp_memory_list list = {row.device, items, count, state->op};
+    return tp_trace_memory_peaks(trace, &list, err);
 }
 
 /* --- curves ------------------------------------------------------------- */

@@ -325,6 +325,33 @@ struct tp_memory_row {
     double reserved_swings;  /* falls followed by rises of total reserved  */
 };
 
+/* What memory is for; trace_memory_peaks.c says how it is told. */
+enum tp_memory_kind {
+    TP_MEMORY_ACTIVATION,
+    TP_MEMORY_GRADIENT,
+    TP_MEMORY_OPTIMIZER, /* state of the optimizer                         */
+    TP_MEMORY_BACKWARD,  /* of the backward pass alone                     */
+    TP_MEMORY_TEMPORARY,
+    TP_MEMORY_BEFORE,    /* there before the recording began               */
+    TP_MEMORY_UNKNOWN,
+    TP_MEMORY_KINDS
+};
+
+/* /memory_peaks: what is alive when most memory of a device is taken, in the
+ * three steps where that is most, by kind and operator. trace_memory_peaks.c */
+struct tp_memory_peak_row {
+    const char *device;
+    int64_t peak;            /* 1: the highest                             */
+    int64_t step;            /* -1: outside of all                         */
+    double at_us;            /* since W began                              */
+    int64_t total_b;         /* of the device at that moment               */
+    enum tp_memory_kind what;
+    const char *kind;        /* the same in words                          */
+    const char *op;          /* that took it; "": none                     */
+    int64_t allocations;     /* -1: not known                              */
+    int64_t bytes;
+};
+
 /* trace->memory and the curves trace->allocated and trace->reserved. */
 enum tp_status tp_trace_memory(struct tp_trace *trace, struct tp_error *err);
 
@@ -563,6 +590,12 @@ struct tp_trace_facts {
     const char *orphan;      /* the event with most of that, or ""; ...    */
     int64_t orphan_events;   /* ... so many of this name ...               */
     double orphan_name_us;   /* ... which last so long                     */
+    int64_t host_operators;  /* of a trace without device events: operators
+                                in W, ...                                  */
+    double host_self_us;     /* ... their time without those inside, ...   */
+    double host_tiny_us;     /* ... of it that of those below 10 us, ...   */
+    const char *host_tiny;   /* ... the one with most of this, or "", ...  */
+    int64_t host_tiny_count; /* ... and how many of it there are           */
     int64_t collectives;     /* that the host calls, ...                   */
     int64_t silent_collectives; /* ... of them without device work, most  */
     const char *silent_collective; /* ... of this name, or ""             */

@@ -17,7 +17,8 @@ static bool only_churns(const struct tp_trace_judged *judged,
         if (finding->level == TP_SEVERITY_LOW ||
             (trace && finding->file != trace->path))
             continue;
-        if (finding->rule->of_trace == tp_trace_rule_churn)
+        if (finding->rule->of_trace == tp_trace_rule_churn ||
+            finding->rule->of_trace == tp_trace_rule_host_churn)
             churn++;
         else
             others++;

@@ -103,6 +103,17 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "time",
          "as communication; public traces: 13 and 19 where one step waits for "
          "other processes, 0 in others"},
+    [TP_TRACE_HOST_TINY] =
+        {"tiny_operators", 20, "%",
+         "without a GPU: operators below 10 us, of the window: a limit of the "
+         "run",
+         "training on a CPU: 24 to 56 where operators are tiny, 8 and less "
+         "where not; public traces without a GPU: 1 and 6"},
+    [TP_TRACE_HOST_CHURN] =
+        {"host_churn", 1, "GB/s",
+         "without a GPU: memory taken, of the time of the steps",
+         "the system gives some 10 GB/s of fresh pages: a tenth of the time; "
+         "training on a CPU: 3 with large temporary tensors"},
     [TP_TRACE_WIN] =
         {"kernel_win", 5, "%",
          "what better kernels could win, of the window",

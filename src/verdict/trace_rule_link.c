@@ -211,6 +211,7 @@ enum tp_status tp_trace_rule_slow_rank(const struct tp_trace_case *it,
             .metric = "collectives held up by this rank, % of window",
             .window = it->run->traces[i].facts.window,
             .value = 100 * row->held_us / window_us,
+            .won = 100 * row->held_us / window_us,
             .limit = 100 * TP_STRAGGLER_LATE,
             .evidence = tp_judge_text(
                 it->judged,

@@ -39,6 +39,7 @@ static enum tp_status add_win(const struct tp_trace_case *it, double us,
         .step = -1,
         .metric = "time that could be won, % of window",
         .value = share_of(it, us),
+        .won = share_of(it, us),
         .limit = it->limits[TP_TRACE_WIN],
         .evidence = evidence,
         .suggestion = suggestion};

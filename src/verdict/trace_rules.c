@@ -32,6 +32,12 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_first_launch, NULL, false},
     {"host", "the GPU idles behind operators and Python",
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_host, NULL, false},
+    {"tiny_operators", "without a GPU: operators so short that calling them is "
+     "what takes the time",
+     "LAUNCH AND HOST OVERHEAD", tp_trace_rule_tiny_operators, NULL, false},
+    {"host_churn",
+     "without a GPU: large temporary memory, taken from the system anew",
+     "MEMORY OF THE HOST", tp_trace_rule_host_churn, NULL, false},
     {"allocation", "driver allocations or frees in steady steps",
      "DEVICE MEMORY", tp_trace_rule_allocation, NULL, false},
     {"cold_start", "driver allocations before any steady step",

@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "trace/trace_facts.h"
+#include "verdict/trace_rule_host.h"
 
 const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_CPU_ONLY] = {"CPU only", "cpu_only",
@@ -47,6 +48,10 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
          "as the GPU runs them"},
     [TP_VERDICT_HOST_BOUND] = {"host-bound", "host_bound",
                                "the GPU waits for operators and Python"},
+    [TP_VERDICT_TINY_OPERATORS] =
+        {"tiny operators", "tiny_ops",
+         "no GPU was recorded; operators are so short that calling them takes "
+         "the time"},
     [TP_VERDICT_NO_LIMIT] = {"no single limit", "none",
                              "nothing reaches its threshold"},
     [TP_VERDICT_UNKNOWN] = {"unknown", "unknown",
@@ -109,7 +114,8 @@ static bool is_unknown(const struct tp_trace *trace,
            busy >= limits->values[TP_TRACE_BUSY];
 }
 
-/* Without a device: steps that wait for their data, or what is not known. */
+/* Without a device: steps that wait for their data, tiny operators, whichever
+ * takes more; or what is not known. */
 static enum tp_verdict pick_without_device(const struct tp_trace *trace,
                                            const struct tp_trace_limits *limits,
                                            double *share)
@@ -118,11 +124,16 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     const double wait = means.data_wait_s / means.profiler_step_s;
     if (trace->events.truncated_at >= 0)
         return TP_VERDICT_UNKNOWN;
-    if (!(100 * wait >= limits->values[TP_TRACE_LOADER]) ||
-        1e3 * means.data_wait_s < limits->values[TP_TRACE_LOADER_WAIT])
+    const double tiny = tp_trace_tiny_operators(trace);
+    const bool waits =
+        100 * wait >= limits->values[TP_TRACE_LOADER] &&
+        1e3 * means.data_wait_s >= limits->values[TP_TRACE_LOADER_WAIT];
+    const bool calls = 100 * tiny >= limits->values[TP_TRACE_HOST_TINY];
+    if (!waits && !calls)
         return TP_VERDICT_CPU_ONLY;
-    *share = wait;
-    return TP_VERDICT_DATA_LOADING;
+    const bool loads = waits && !(calls && tiny > wait);
+    *share = loads ? wait : tiny;
+    return loads ? TP_VERDICT_DATA_LOADING : TP_VERDICT_TINY_OPERATORS;
 }
 
 /* The causes of line 3. */
@@ -376,6 +387,14 @@ static const char *describe(struct tp_trace_judged *judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "host, %s, and is busy %.1f %% of it",
                              percent, busiest_host(idle), busy);
+    case TP_VERDICT_TINY_OPERATORS:
+        return tp_judge_text(judged,
+                             "operators below 10 us take %.1f %% of the "
+                             "window, %.1f us each on average; no GPU was "
+                             "recorded",
+                             percent,
+                             trace->facts.host_self_us /
+                                 (double)trace->facts.host_operators);
     case TP_VERDICT_UNKNOWN:
         return describe_unknown(judged, trace);
     case TP_VERDICT_NO_LIMIT:

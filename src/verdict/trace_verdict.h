@@ -9,7 +9,9 @@
  * limits in capitals are thresholds of verdict/trace_limits.h:
  *
  *   1. no device events: data loading where steps wait for the DataLoader for
- *      DATALOADER of their time, else CPU only; unknown where the trace is cut
+ *      DATALOADER of their time, tiny operators where operators below 10 us
+ *      take TINY_OPERATORS of W, of both what takes more; else CPU only;
+ *      unknown where the trace is cut
  *   2. the device is busy for GPU_BUSY of W, and neither communication nor
  *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
  *      trace without steps that has fewer than DEVICE_EVENTS

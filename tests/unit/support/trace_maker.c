@@ -173,6 +173,14 @@ void trace_maker_op(struct trace_maker *maker, const char *name, double us,
     add_op(maker, name, from);
 }
 
+void trace_maker_host_op(struct trace_maker *maker, const char *name,
+                         double us)
+{
+    const double from = maker->host;
+    maker->host += us;
+    add_op(maker, name, from);
+}
+
 void trace_maker_item(struct trace_maker *maker, double latency_us)
 {
     const double from = maker->host;
@@ -235,11 +243,12 @@ static void add_memory(struct trace_maker *maker, int64_t bytes,
     tp_text_add(&maker->json,
                 ",\n{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": "
                 "\"t\", \"name\": \"[memory]\", \"pid\": %d, \"tid\": %d, "
-                "\"ts\": %.3f, \"args\": {\"Device Type\": 1, \"Device Id\": "
-                "0, \"Bytes\": %" PRId64 ", \"Addr\": %" PRIu64
+                "\"ts\": %.3f, \"args\": {\"Device Type\": %d, \"Device Id\": "
+                "%d, \"Bytes\": %" PRId64 ", \"Addr\": %" PRIu64
                 ", \"Total Allocated\": %" PRId64
                 ", \"Total Reserved\": 4000000000}}",
-                PID, TID + maker->thread, maker->host, bytes, address,
+                PID, TID + maker->thread, maker->host, !maker->on_host,
+                -maker->on_host, bytes, address,
                 maker->allocated);
 }
 

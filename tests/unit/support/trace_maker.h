@@ -22,6 +22,7 @@ struct trace_maker {
     double step_from;
     int thread;      /* of the host; set at any time       */
     bool memory;     /* record [memory] events             */
+    bool on_host;    /* they are of the host's memory      */
     uint64_t address;
     int64_t allocated;
 };
@@ -54,6 +55,10 @@ void trace_maker_loader(struct trace_maker *maker, double us, bool workers);
 /* An operator of `us` on the host that launches one kernel of `kernel_us`. */
 void trace_maker_op(struct trace_maker *maker, const char *name, double us,
                     double kernel_us);
+
+/* An operator of `us` on the host alone. */
+void trace_maker_host_op(struct trace_maker *maker, const char *name,
+                         double us);
 
 /* A launch of `us`, of a kernel of this name. */
 void trace_maker_launch(struct trace_maker *maker, const char *kernel,

@@ -110,6 +110,7 @@ Test(trace_real, verdicts)
         {"cpu-torch2.15.0/none.1.pt.trace.json.gz", "CPU only"},
         {"cpu-torch2.15.0/dataloader.1.pt.trace.json.gz", "data loading"},
         {"cpu-torch2.15.0/sync.1.pt.trace.json.gz", "CPU only"},
+        {"cpu-torch2.15.0/tiny_ops.1.pt.trace.json.gz", "tiny operators"},
         {"01_resnet50_nw0", "data loading"},
         {"02_resnet50_nw4", "no single limit"},
         {"03_resnet50_nw0_list", "data loading"},

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What limits training without a GPU, on traces that are made so that it is
+ * known: each cause, and the same without it. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/support/made_run.h"
+
+enum { STEPS = 6 };
+
+struct recipe {
+    int tiny;              /* operators of 4 us, 2 us of Python after each */
+    double large_us;       /* one operator                                 */
+    double python_us, loader_us;
+    int temporaries;       /* of 4 MB, 300 us each                         */
+    bool kept;             /* they are given back after the step           */
+};
+
+static void make(struct judged_run *it, const struct recipe *how)
+{
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    maker.memory = maker.on_host = true;
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        if (how->loader_us > 0)
+            trace_maker_loader(&maker, how->loader_us, true);
+        for (int k = 0; k < how->tiny; k++) {
+            trace_maker_host_op(&maker, "aten::sin", 4);
+            trace_maker_python(&maker, 2);
+        }
+        trace_maker_host_op(&maker, "aten::mm", how->large_us);
+        for (int k = 0; k < how->temporaries; k++) {
+            trace_maker_allocate(&maker, 4 << 20, 5, 0);
+            trace_maker_host_op(&maker, "aten::fill_", 295);
+            if (!how->kept)
+                trace_maker_free(&maker, 4 << 20);
+        }
+        trace_maker_python(&maker, how->python_us);
+        for (int k = 0; k < how->temporaries && how->kept; k++) {
+            trace_maker_free(&maker, 4 << 20);
+            maker.address--;
+        }
+        maker.address += how->kept ? (uint64_t)how->temporaries : 0;
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(it, &maker, "made.json");
+    judged_run_finish(it);
+}
+
+/* Of 500 operators of 4 us, and of the same beside a large one or in a step
+ * that is mostly Python. */
+Test(trace_rule_host, tiny_operators)
+{
+    static const struct {
+        struct recipe how;
+        const char *verdict, *scenario;
+    } cases[] = {
+        {{.tiny = 500, .large_us = 100}, "tiny operators", "tiny_ops"},
+        {{.tiny = 500, .large_us = 9000}, "CPU only", "cpu_only"},
+        {{.tiny = 500, .large_us = 100, .python_us = 9000},
+         "CPU only", "cpu_only"},
+        {{.tiny = 20, .large_us = 10}, "CPU only", "cpu_only"}, /* too few */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct judged_run it = {0};
+        make(&it, &cases[i].how);
+        cr_expect_str_eq(judged_verdict(&it), cases[i].verdict, "%zu: %s", i,
+                         it.judged.verdict.sentence);
+        cr_expect_str_eq(it.judged.verdict.scenario, cases[i].scenario);
+        const struct tp_trace_finding *finding =
+            judged_find(&it, "tiny_operators");
+        cr_expect_eq(finding != NULL, i == 0);
+        if (finding) {
+            cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+            cr_expect_float_eq(finding->value, 100 * 2000. / 3102, 1);
+            cr_expect(strstr(finding->evidence, "aten::sin (500 a step)"),
+                      "%s", finding->evidence);
+        }
+        judged_run_clear(&it);
+    }
+}
+
+/* Of two causes the one that takes more is the headline. */
+Test(trace_rule_host, tiny_operators_or_the_loader)
+{
+    static const double loader_us[] = {2500, 1200};
+    for (int i = 0; i < 2; i++) {
+        struct judged_run it = {0};
+        const struct recipe how = {
+            .tiny = 500, .large_us = 100, .loader_us = 2 * loader_us[i] - 900};
+        make(&it, &how);
+        cr_expect_str_eq(judged_verdict(&it),
+                         i == 0 ? "data loading" : "tiny operators", "%s",
+                         it.judged.verdict.sentence);
+        cr_expect_not_null(judged_find(&it, "tiny_operators"));
+        judged_run_clear(&it);
+    }
+}
+
+/* 30 tensors of 4 MB made one after the other, or kept as activations are, or
+ * beside much else: only the first is churn, and it is no verdict. */
+Test(trace_rule_host, churn)
+{
+    static const struct recipe cases[] = {
+        {.temporaries = 30, .large_us = 1000},
+        {.temporaries = 30, .large_us = 1000, .kept = true},
+        {.temporaries = 30, .large_us = 400000},
+    };
+    for (int i = 0; i < 3; i++) {
+        struct judged_run it = {0};
+        make(&it, &cases[i]);
+        cr_expect_str_eq(judged_verdict(&it), "CPU only");
+        const struct tp_trace_finding *finding = judged_find(&it, "host_churn");
+        cr_expect_eq(finding != NULL, i == 0, "%d", i);
+        cr_expect_str_eq(it.judged.verdict.scenario,
+                         i == 0 ? "memory_churn" : "cpu_only");
+        if (finding) {
+            cr_expect(strstr(finding->evidence, "30 allocations a step"), "%s",
+                      finding->evidence);
+            cr_expect_float_eq(finding->value, 30 * 4.194304 / 10.007, 0.2,
+                               "%g", finding->value);
+        }
+        judged_run_clear(&it);
+    }
+}
