@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# gnuplot -c dtypes.gp COLUMNS FIGURE: shares of the speed of counting, one group
-# of bars a dtype; COLUMNS has a line of names and a line for each dtype.
+# gnuplot -c dtypes.gp COLUMNS FIGURE: shares of the speed of counting, a group
+# of bars for each dtype; COLUMNS has a line of names, and a line a dtype.
 if (ARG2[strlen(ARG2) - 3:] eq ".svg") {
     set terminal svg size 800, 380 font "Sans,12" background "white"
 } else {
