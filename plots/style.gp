@@ -39,6 +39,15 @@ set linetype 26 lc rgb '#1f5d3b' lw 1.8
 set linetype 27 lc rgb '#c51b7d' lw 1.8
 set linetype 28 lc rgb '#b2182b' lw 1.8
 set linetype 29 lc rgb '#4d9221' lw 1.8
+set linetype 30 lc rgb '#fdae61' lw 1.8
+set linetype 31 lc rgb '#1b7837' lw 1.8
+set linetype 32 lc rgb '#762a83' lw 1.8
+set linetype 33 lc rgb '#bf812d' lw 1.8
+set linetype 34 lc rgb '#35978f' lw 1.8
+set linetype 35 lc rgb '#de77ae' lw 1.8
+set linetype 36 lc rgb '#878787' lw 1.8
+set linetype 37 lc rgb '#525252' lw 1.8
+set linetype 38 lc rgb '#bdbdbd' lw 1.8
 set border 3 lc rgb '#555555'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1

@@ -33,6 +33,10 @@ enum tp_trace_colour {
     TP_TRACE_SECOND_COLOUR,
     TP_TRACE_MORE_COLOUR,      /* what costs more time than before, ...    */
     TP_TRACE_LESS_COLOUR,      /* ... and what less                        */
+    TP_TRACE_ABOVE_COLOUR,     /* time that kernels take beyond the roof   */
+    TP_TRACE_GROUP_COLOUR,     /* kinds of work: six                       */
+    TP_TRACE_PRODUCT_ROOF_COLOUR = TP_TRACE_GROUP_COLOUR + 6,
+    TP_TRACE_VECTOR_ROOF_COLOUR,
     TP_TRACE_COLOURS_END
 };
 

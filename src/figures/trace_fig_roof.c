@@ -95,7 +95,8 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
     *series = (struct tp_panel_series){.name = groups[g].name,
                                        .values = values,
-                                       .colour = (unsigned)g + 1};
+                                       .colour = TP_TRACE_GROUP_COLOUR +
+                                                 (unsigned)g};
     for (size_t i = 0; values && i < shown; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (!is_shown(row) || !(groups[g].kinds >> row->what & 1))
@@ -151,11 +152,11 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         .name = tp_fig_text(fig, "roof of products, %s: %.4g TFLOP/s",
                             tp_precision_word(precision),
                             device->tflops[precision]),
-        .colour = GROUPS + 1};
+        .colour = TP_TRACE_PRODUCT_ROOF_COLOUR};
     series[0] = (struct tp_panel_series){
         .name = tp_fig_text(fig, "roof of vectors, fp32: %.4g TFLOP/s",
                             device->vector_tflops),
-        .colour = GROUPS + 2};
+        .colour = TP_TRACE_VECTOR_ROOF_COLOUR};
     add_roof(fig, &series[1], device->tflops[precision], device->gbps, range);
     add_roof(fig, &series[0], device->vector_tflops, device->gbps, range);
     const struct tp_panel panel = {
@@ -170,6 +171,7 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         .y = {.label = "reached [TFLOP/s]", .scale = TP_SCALE_LOG10},
         .series = series,
         .series_count = used,
+        .bounds = 2,
     };
     tp_fig_add(fig, &panel);
 }
@@ -177,7 +179,7 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
 /* --- time beyond the roof ------------------------------------------------ */
 
 /* Of one operator: at the roof, beyond it, and where no roof is known. */
-enum part { AT, BEYOND, UNKNOWN, PARTS };
+enum part { AT, UNKNOWN, BEYOND, PARTS };
 struct sum {
     const char *op;
     double ms[PARTS];
@@ -215,8 +217,11 @@ static struct sum sum_of(const struct tp_roof_row *row)
 
 static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const parts[] = {"at the roof", "beyond the roof",
-                                        "roof not known"};
+    static const char *const parts[] = {"at the roof", "roof not known",
+                                        "beyond the roof"};
+    static const enum tp_trace_colour colours[] = {TP_TRACE_KERNEL_COLOUR,
+                                                   TP_TRACE_DEVICE_COLOUR,
+                                                   TP_TRACE_ABOVE_COLOUR};
     const char *names[BARS];
     double values[BARS * PARTS];
     size_t count = 0, kept = 0;
@@ -252,6 +257,7 @@ static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
         .rows = names,
         .row_count = kept,
         .parts = parts,
+        .colours = colours,
         .part_count = PARTS,
         .values = values,
         .label = "time [ms]"};

@@ -55,7 +55,8 @@ static const char *const series_colours[TP_PANEL_COLOURS] = {
     "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",
     "10", "11", "12", "13", "14", "15", "16", "17", "18",
     "19", "20", "21", "22", "23", "24", "25", "26", "27",
-    "28", "29"};
+    "28", "29", "30", "31", "32", "33", "34", "35", "36",
+    "37", "38"};
 
 static const struct entry band_entries[] = {
     {"rgb '#d6e6f4'", "1 % to 99 %", 0},
@@ -476,6 +477,8 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
     for (size_t s = 0; s < panel->series_count; s++)
         tp_text_add(out, "hue[%zu] = %u\n", s + 1,
                     setting->neutral ? GREY : colour_of(panel, s));
+    if (panel->kind == TP_PANEL_POINTS)
+        tp_text_add(out, "bounds = %zu\n", panel->bounds);
 }
 
 /* Bars grow from zero, or from the low end of a log axis. */
