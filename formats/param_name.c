@@ -478,6 +478,8 @@ enum tp_status tp_param_name_label(const char *key, const char *parameter,
     if (parameter) {
         parts.count = 0;
         split(&parts, parameter);
+        if (parts.role && parts.role->role == TP_ROLE_MASTER)
+            parts.state = (struct word){"master", strlen("master")};
     }
     drop_wrappers(&parts);
     if (!find_leaf(&parts) && !parts.role)

@@ -28,8 +28,9 @@ static const char PATTERN[] = "mp_rank_*";
 static const char HEAD[] = "mp_rank_";
 static const char FILE_NAME[] = "model_optim_rng.pt";
 
-/* Ranks and layers are some thousand at most. */
-enum { NUMBER_MAX = 1 << 16, AXES = 2 };
+/* Ranks and layers are some thousand at most; a model has a few lists of layers
+ * in each of its stages, which are looked through for each tensor. */
+enum { NUMBER_MAX = 1 << 16, AXES = 2, LISTS_MAX = 1024 };
 
 /* ---- names -------------------------------------------------------------- */
 
@@ -183,6 +184,10 @@ static enum tp_status note_layer(struct reading *r, const char *path,
         l->last = number > l->last ? number : l->last;
         return TP_OK;
     }
+    if (r->layer_count == LISTS_MAX)
+        return tp_fail(r->err, TP_E_UNSUPPORTED, -1,
+                       "over %d lists of layers, which no model has",
+                       LISTS_MAX);
     prefix = tp_arena_text(&r->unit->file->arena, prefix, length);
     if (!prefix)
         return tp_fail_memory(r->err);
@@ -235,10 +240,13 @@ static enum tp_status read_member(struct reading *r, size_t member)
     int64_t tensor, stage, chunk;
     struct tp_error why = {0};
     read_ranks(tp_file_set_name(r->unit->set, member), '/', &tensor, &stage);
-    enum tp_status status =
+    const enum tp_status opened =
         tp_unit_item_open(r->unit, member, 0, UINT64_MAX, &why);
+    enum tp_status status =
+        opened == TP_E_MEMORY ? tp_fail_memory(r->err) : TP_OK;
     const struct tp_tensor_file *item = &r->unit->item;
-    for (size_t i = 0; status == TP_OK && i < item->tensor_count; i++) {
+    for (size_t i = 0;
+         opened == TP_OK && status == TP_OK && i < item->tensor_count; i++) {
         const char *path = item->tensors[i].path;
         const size_t length = chunk_of(path, &chunk);
         if (!length)
@@ -247,10 +255,10 @@ static enum tp_status read_member(struct reading *r, size_t member)
         if (status == TP_OK)
             status = note_part(r, member, i, tensor, stage);
     }
-    if (status == TP_OK)
+    if (opened == TP_OK)
         r->there[stage] = true;
     tp_unit_item_close(r->unit, member);
-    return status == TP_E_MEMORY ? tp_fail_memory(r->err) : TP_OK;
+    return status;
 }
 
 /* ---- the numbers of layers ---------------------------------------------- */

@@ -26,15 +26,45 @@ static void add_skipped_json(const struct tp_run *run, struct tp_text *text)
     tp_text_add(text, "]}\n");
 }
 
-static void add_json(const struct tp_run *run, struct tp_text *text)
+/* Prints what there is once it is enough, so that a file of 10^5 tensors does
+ * not have to be one text; false: it could not be printed. */
+static bool print_enough(struct tp_text *text)
 {
-    tp_text_add(text, "{\"schema_version\": %d,\n\"tensors\": [",
+    enum { ENOUGH = 1 << 20 };
+    return text->length < ENOUGH || tp_print(text);
+}
+
+static bool print_json(const struct tp_run *run)
+{
+    struct tp_text text = {0};
+    bool printed = true;
+    tp_text_add(&text, "{\"schema_version\": %d,\n\"tensors\": [",
                 TP_SCHEMA_VERSION);
-    for (size_t i = 0; i < run->row_count + run->aside_count; i++) {
-        tp_text_add(text, i ? ",\n  " : "\n  ");
-        tp_report_tensor_json(&run->rows[i], text);
+    for (size_t i = 0; printed && i < run->row_count + run->aside_count; i++) {
+        tp_text_add(&text, i ? ",\n  " : "\n  ");
+        tp_report_tensor_json(&run->rows[i], &text);
+        printed = print_enough(&text);
     }
-    add_skipped_json(run, text);
+    add_skipped_json(run, &text);
+    if (printed)
+        return tp_print(&text);
+    tp_text_clear(&text);
+    return false;
+}
+
+static bool print_texts(const struct tp_run *run)
+{
+    struct tp_text text = {0};
+    bool printed = true;
+    for (size_t i = 0; printed && i < run->row_count + run->aside_count; i++) {
+        tp_text_add(&text, "%s", i ? "\n" : "");
+        tp_report_tensor_text(&run->rows[i], &text);
+        printed = print_enough(&text);
+    }
+    if (printed)
+        return tp_print(&text);
+    tp_text_clear(&text);
+    return false;
 }
 
 /* Damage is an error here: the user named the file. */
@@ -74,16 +104,8 @@ static int print_notes(const struct tp_run *run, int result)
 
 static int report(const struct tp_options *options, const struct tp_run *run)
 {
-    struct tp_text text = {0};
-    if (options->format == TP_FORM_JSON)
-        add_json(run, &text);
-    else {
-        for (size_t i = 0; i < run->row_count + run->aside_count; i++) {
-            tp_text_add(&text, "%s", i ? "\n" : "");
-            tp_report_tensor_text(&run->rows[i], &text);
-        }
-    }
-    bool printed = tp_print(&text);
+    const bool printed =
+        options->format == TP_FORM_JSON ? print_json(run) : print_texts(run);
     int result = print_notes(run, print_skipped(run));
     return printed ? result : TP_EXIT_FAILED;
 }
@@ -93,18 +115,16 @@ static enum tp_status read_files(const struct tp_options *options,
 {
     struct tp_pool *pool = NULL;
     struct tp_collect_options how = {.roots = options->inputs,
-                                           .root_count = options->input_count,
-                                           .mx_scale = options->mx_scale,
-                                           .mx_nonfinite =
-                                               options->mx_nonfinite,
-                                           .block_axis =
-                                               options->block_axis,
-                                           .backward_format =
-                                               tp_backward_format(options),
-                                           .dims = TP_DIMS_ALL,
-                                           .reduce = options->reduce_dtype,
-                                           .parts = options->parts,
-                                           .stop = &tp_interrupted};
+                                     .root_count = options->input_count,
+                                     .mx_scale = options->mx_scale,
+                                     .mx_nonfinite = options->mx_nonfinite,
+                                     .block_axis = options->block_axis,
+                                     .backward_format =
+                                         tp_backward_format(options),
+                                     .dims = TP_DIMS_ALL,
+                                     .reduce = options->reduce_dtype,
+                                     .parts = options->parts,
+                                     .stop = &tp_interrupted};
     enum tp_status status = tp_check_options(options, "FILE", err);
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &pool, err);
