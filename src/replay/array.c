@@ -18,19 +18,29 @@ void tp_array_clear(struct tp_array *array)
     memset(array, 0, sizeof *array);
 }
 
-/* The product of a shape; -1: more than may be held. */
+/* The product of a shape; -1: more than may be held. So is what would be but
+ * for a length of 0, of which kernels multiply the others. */
 static int64_t count_of(int dims, const int64_t *shape)
 {
     int64_t count = 1;
-    for (int i = 0; i < dims; i++)
-        if (shape[i] <= 0)
-            return shape[i] < 0 ? -1 : 0;
+    bool empty = false;
     for (int i = 0; i < dims; i++) {
-        if (shape[i] > TP_LIMIT_REPLAY_VALUES / count)
+        empty |= shape[i] == 0;
+        if (shape[i] < 0 || shape[i] > TP_LIMIT_REPLAY_VALUES / count)
             return -1;
-        count *= shape[i];
+        count *= shape[i] ? shape[i] : 1;
     }
-    return count;
+    return empty ? 0 : count;
+}
+
+enum tp_status tp_array_check(int dims, const int64_t *shape,
+                              struct tp_error *err)
+{
+    return count_of(dims, shape) >= 0
+               ? TP_OK
+               : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "a tensor of more than %lld elements is not replayed",
+                         (long long)TP_LIMIT_REPLAY_VALUES);
 }
 
 enum tp_status tp_array_make(struct tp_array *array, int dims,
@@ -38,9 +48,7 @@ enum tp_status tp_array_make(struct tp_array *array, int dims,
 {
     const int64_t count = count_of(dims, shape);
     if (count < 0)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "a tensor of more than %lld elements is not replayed",
-                       (long long)TP_LIMIT_REPLAY_VALUES);
+        return tp_array_check(dims, shape, err);
     array->dims = dims;
     for (int i = 0; i < dims; i++)
         array->shape[i] = shape[i];
@@ -290,4 +298,12 @@ double tp_dtype_largest(enum tp_dtype dtype)
     default:
         return DBL_MAX;
     }
+}
+
+int64_t tp_value_integer(double value)
+{
+    const double end = 0x1p63;
+    if (isnan(value))
+        return 0;
+    return value >= end ? INT64_MAX : value < -end ? INT64_MIN : (int64_t)value;
 }

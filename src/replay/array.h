@@ -26,6 +26,11 @@ struct tp_array {
 /* Releases the values; empty afterwards. */
 void tp_array_clear(struct tp_array *array);
 
+/* Whether a tensor may be as large; TP_E_UNSUPPORTED beyond
+ * TP_LIMIT_REPLAY_VALUES, lengths of 0 not counted. */
+enum tp_status tp_array_check(int dims, const int64_t *shape,
+                              struct tp_error *err);
+
 /* Sets the shape, and makes room for as many values, zero. TP_E_UNSUPPORTED
  * beyond TP_LIMIT_REPLAY_VALUES, TP_E_MEMORY. */
 enum tp_status tp_array_make(struct tp_array *array, int dims,
@@ -77,6 +82,10 @@ double tp_rounding_gamma(double rounding, double n);
 /* What is lost where numbers end, absolute: half the least number of fp16, the
  * least normal one of others, as devices may flush what is below to 0. */
 double tp_dtype_underflow(enum tp_dtype dtype);
+
+/* A value without what is behind the point; the nearest integer there is of
+ * what is beyond all, 0 of NaN. */
+int64_t tp_value_integer(double value);
 
 /* The largest finite number of a floating dtype. */
 double tp_dtype_largest(enum tp_dtype dtype);

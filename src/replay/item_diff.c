@@ -105,6 +105,8 @@ static enum tp_status read_one(const struct tp_dump_item *item,
         *digest = array->digest;
         return TP_OK;
     }
+    if (diff->relation != TP_ITEM_EQUAL) /* which shapes alone have told     */
+        return TP_OK;
     diff->relation = TP_ITEM_UNKNOWN;
     snprintf(diff->reason, sizeof diff->reason, "%.110s", own.message);
     return TP_OK;

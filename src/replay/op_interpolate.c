@@ -67,7 +67,8 @@ static void nearest(const struct resize *r, const struct axis *axis, int64_t i,
 {
     const float scale = (float)axis->scale;
     const float at = ((float)i + (r->half ? 0.5f : 0)) * scale;
-    *taps = (struct taps){1, {clip((int64_t)floorf(at), axis->in)}, {1}, 0};
+    *taps = (struct taps){
+        1, {clip(tp_value_integer(floorf(at)), axis->in)}, {1}, 0};
 }
 
 static double coordinate(const struct resize *r, const struct axis *axis,
@@ -83,7 +84,7 @@ static void linear(const struct resize *r, const struct axis *axis, int64_t i,
                    struct taps *taps)
 {
     const double at = coordinate(r, axis, i, false);
-    const int64_t low = clip((int64_t)floor(at), axis->in);
+    const int64_t low = clip(tp_value_integer(floor(at)), axis->in);
     const double part = fmin(fmax(at - (double)low, 0), 1);
     *taps = (struct taps){2,
                           {low, clip(low + 1, axis->in)},
@@ -113,7 +114,7 @@ static void cubic(const struct resize *r, const struct axis *axis, int64_t i,
         {outer(part + 1), inner(part), inner(1 - part), outer(2 - part)},
         16 * r->replay->unit * (2 + fabs(at))};
     for (int k = 0; k < TAPS; k++)
-        taps->place[k] = clip((int64_t)low - 1 + k, axis->in);
+        taps->place[k] = clip(tp_value_integer(low - 1 + k), axis->in);
 }
 
 static void area(const struct axis *axis, int64_t i, struct taps *taps)
@@ -176,6 +177,7 @@ static bool is_mode(const struct resize *r)
 static bool set_scales(struct resize *r)
 {
     const struct tp_replay_call *replay = r->replay;
+    bool right = true;
     double last = 0;
     int count = 0;
     for (size_t i = 0; i < replay->call->count; i++) {
@@ -185,6 +187,7 @@ static bool set_scales(struct resize *r)
             item->kind != TP_DUMP_VALUE || !tp_json_is_number(item->value))
             continue;
         last = item->value->real;
+        right &= last > 0 && isfinite(last);
         if (count < r->axes)
             r->axis[AXES - r->axes + count++].factor = last;
     }
@@ -196,8 +199,7 @@ static bool set_scales(struct resize *r)
         count > 0 && !tp_arg_integer(replay, "recompute_scale_factor", 0);
     for (int i = 0; i < AXES; i++)
         r->axis[i].said = used && i >= AXES - r->axes;
-    return (count == 0 || count == 1 || count == r->axes) &&
-           (count == 0 || last > 0);
+    return (count == 0 || count == 1 || count == r->axes) && right;
 }
 
 /* Whether size or factors are those of the result. */

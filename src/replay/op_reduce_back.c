@@ -271,7 +271,7 @@ static enum tp_status to_index(struct tp_backward *backward, int axis,
     for (int i = axis + 1; i < input->dims; i++)
         inner *= input->shape[i];
     const int64_t length = input->dims ? input->shape[axis] : 1;
-    const int64_t lines = input->count / length;
+    const int64_t lines = length ? input->count / length : 0;
     if (lines == 0 || given->count % lines)
         return tp_replay_fail_shapes(err);
     const int64_t kept = given->count / lines;

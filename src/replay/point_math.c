@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay/array.h"
+
 static const double root_half = 0.70710678118654752440; /* 1 / sqrt(2) */
 static const double two_over_root_pi = 1.12837916709551257390;
 
@@ -207,7 +209,7 @@ TP_POINT(frac)
 }
 TP_POINT(flipped)
 {
-    return exact((double)~(int64_t)x[0], terms);
+    return exact((double)~tp_value_integer(x[0]), terms);
 }
 
 /* Near zeros of sin and cos the reduction of the argument is absolute. */
@@ -480,15 +482,18 @@ TP_POINT(xor)
 
 TP_POINT(bits_and)
 {
-    return exact((double)((int64_t)x[0] & (int64_t)x[1]), terms);
+    return exact((double)(tp_value_integer(x[0]) & tp_value_integer(x[1])),
+                 terms);
 }
 TP_POINT(bits_or)
 {
-    return exact((double)((int64_t)x[0] | (int64_t)x[1]), terms);
+    return exact((double)(tp_value_integer(x[0]) | tp_value_integer(x[1])),
+                 terms);
 }
 TP_POINT(bits_xor)
 {
-    return exact((double)((int64_t)x[0] ^ (int64_t)x[1]), terms);
+    return exact((double)(tp_value_integer(x[0]) ^ tp_value_integer(x[1])),
+                 terms);
 }
 
 /* A number stands before a NaN. */

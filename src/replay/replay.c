@@ -88,8 +88,13 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
                              const struct tp_operator *row,
                              struct tp_error *err)
 {
-    enum tp_status status =
-        tp_args_recorded(replay->forward ? replay->forward : replay, err);
+    const struct tp_replay_call *forward =
+        replay->forward ? replay->forward : replay;
+    enum tp_status status = tp_args_recorded(forward, err);
+    if (status == TP_OK)
+        status = tp_args_fit(forward, err);
+    if (status == TP_OK && replay->forward)
+        status = tp_args_fit(replay, err);
     if (status != TP_OK)
         return status;
     return replay->forward ? tp_backward_run(replay, row, err)

@@ -270,13 +270,21 @@ double tp_arg_real(const struct tp_replay_call *replay, const char *name,
     return value->kind == TP_JSON_BOOL ? (double)value->integer : value->real;
 }
 
+/* No length, place or number of a call is larger, and sums of some of these
+ * are numbers. */
+static int64_t within_reach(int64_t integer)
+{
+    const int64_t most = (int64_t)1 << 60;
+    return integer > most ? most : integer < -most ? -most : integer;
+}
+
 int64_t tp_arg_integer(const struct tp_replay_call *replay, const char *name,
                        int64_t absent)
 {
     const struct tp_json *value = value_of(replay, name);
     return value && (value->kind == TP_JSON_INTEGER ||
                      value->kind == TP_JSON_BOOL)
-               ? value->integer
+               ? within_reach(value->integer)
                : absent;
 }
 
@@ -296,7 +304,7 @@ struct integers {
 static void add_integer(struct integers *to, int64_t integer)
 {
     if (to->count < to->room)
-        to->list[to->count] = integer;
+        to->list[to->count] = within_reach(integer);
     to->count++;
 }
 
@@ -423,6 +431,17 @@ enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
                            "recorded",
                            item_of(replay, i)->argument);
     return TP_OK;
+}
+
+enum tp_status tp_args_fit(const struct tp_replay_call *replay,
+                           struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < replay->call->count && status == TP_OK; i++)
+        if (item_of(replay, i)->has_shape)
+            status = tp_array_check(item_of(replay, i)->dims,
+                                    item_of(replay, i)->shape, err);
+    return status;
 }
 
 enum tp_status tp_replay_fail_shapes(struct tp_error *err)

@@ -59,6 +59,11 @@ bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name);
 enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
                                 struct tp_error *err);
 
+/* TP_E_UNSUPPORTED: a tensor of the call, by what the dump says, is larger than
+ * any that is replayed. */
+enum tp_status tp_args_fit(const struct tp_replay_call *replay,
+                           struct tp_error *err);
+
 /* The tensor; NULL: none was given. */
 struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
                               const char *name);

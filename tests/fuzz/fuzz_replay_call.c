@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,77 @@ static void see(const struct tp_dump_place *place,
         tp_perturb_end(&change);
     }
     tp_replay_call_clear(&replay);
+}
+
+/* --- mutation ------------------------------------------------------------- */
+
+/* libFuzzer's own; absent where known inputs are replayed. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
+    __attribute__((weak));
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
+                               unsigned seed);
+
+/* Digits at a place of a text. */
+static size_t digits_at(const uint8_t *data, size_t size, size_t at)
+{
+    size_t count = 0;
+    while (at + count < size && data[at + count] >= '0' &&
+           data[at + count] <= '9')
+        count++;
+    return count;
+}
+
+/* Puts other digits in the stead of some, at a place; the new size. */
+static size_t replace(uint8_t *data, size_t size, size_t at, size_t count,
+                      const char *digits)
+{
+    const size_t length = strlen(digits);
+    memmove(data + at + length, data + at + count, size - at - count);
+    memcpy(data + at, digits, length);
+    return size - count + length;
+}
+
+/* Another number, mostly wherever it stands: lengths of tensors belong
+ * together, and a call with one that does not is refused at once. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
+                               unsigned seed)
+{
+    static const char *const others[] = {"0",
+                                         "1",
+                                         "2",
+                                         "3",
+                                         "8",
+                                         "-1",
+                                         "1e300",
+                                         "1099511627776",
+                                         "2147483647",
+                                         "9223372036854775807",
+                                         "-9223372036854775808"};
+    struct source source = {seed};
+    char old[32], text[24];
+    const unsigned kind = (unsigned)(next(&source) % 4);
+    size_t at = size ? next(&source) % size : 0, count = 0;
+    while (at < size && (count = digits_at(data, size, at)) == 0)
+        at++;
+    if (kind == 0 || count == 0 || count >= sizeof old)
+        return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, size, most) : size;
+    memcpy(old, data + at, count);
+    const char *other =
+        others[next(&source) % (sizeof others / sizeof *others)];
+    snprintf(text, sizeof text, "%s", other);
+    for (size_t i = kind == 1 ? at : 0; i < size;) {
+        const size_t here = digits_at(data, size, i);
+        const bool same = here == count && !memcmp(data + i, old, count);
+        if (same && size - count + strlen(text) <= most) {
+            size = replace(data, size, i, count, text);
+            i += strlen(text);
+            if (kind == 1)
+                break;
+            continue;
+        }
+        i += here ? here : 1;
+    }
+    return size;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -25,10 +25,11 @@ Test(array, refuses_what_no_memory_holds)
     struct tp_array array = {.dims = 0};
     struct tp_error err = {0};
     const int64_t huge[] = {INT64_MAX, INT64_MAX}, none[] = {INT64_MAX, 0},
-                  negative[] = {4, -1};
+                  negative[] = {4, -1}, empty[] = {1 << 20, 0};
     cr_assert_eq(tp_array_make(&array, 2, huge, &err), TP_E_UNSUPPORTED);
     cr_assert_eq(tp_array_make(&array, 2, negative, &err), TP_E_UNSUPPORTED);
-    cr_assert_eq(tp_array_make(&array, 2, none, &err), TP_OK);
+    cr_assert_eq(tp_array_make(&array, 2, none, &err), TP_E_UNSUPPORTED);
+    cr_assert_eq(tp_array_make(&array, 2, empty, &err), TP_OK);
     cr_assert_eq(array.count, 0);
     tp_array_clear(&array);
 }
