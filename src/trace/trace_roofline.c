@@ -317,6 +317,8 @@ enum tp_status tp_trace_roofline(struct tp_trace *trace, struct tp_error *err)
                                 : tp_fail_memory(err);
     if (status == TP_OK)
         status = add_rows(&r, items, err);
+    if (status == TP_OK)
+        status = tp_trace_fusions(trace, &r.work, r.owner, err);
     tp_trace_work_clear(&r.work);
     free(r.owner);
     free(r.counted);

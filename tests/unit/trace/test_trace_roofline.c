@@ -456,7 +456,7 @@ Test(trace_roofline, fusions)
                 OP("aten::mul", 70, 5, BIG)
                     RUN("multi_tensor_apply_kernel", 7, 71, 10, "") TAIL,
         &trace);
-    cr_assert_eq(tp_trace_fusions(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_roofline(&trace, NULL), TP_OK);
     cr_assert_eq(trace.fusions.count, 1);
     cr_expect_str_eq(trace.fusions.rows[0].ops, "aten::mul, aten::gelu");
     cr_expect_eq(trace.fusions.rows[0].elements, 1e6);
