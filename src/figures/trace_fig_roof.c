@@ -19,21 +19,24 @@
 
 enum { BARS = 15, ROOF_POINTS = 60, POINTS_MAX = 400 };
 
-/* Kinds of work as they are told apart, each with its colour. */
+/* One colour means one thing in both panels. */
+enum { BEYOND_COLOUR = 2, ROOF_COLOUR = 7, UNKNOWN_COLOUR = 8 };
+
+/* Kinds of work as they are told apart. */
 static const struct {
     const char *name;
     unsigned kinds; /* bits of enum tp_work_kind */
+    unsigned colour;
 } groups[] = {
-    {"products (GEMM)", 1u << TP_WORK_GEMM},
-    {"convolution", 1u << TP_WORK_CONVOLUTION},
-    {"attention", 1u << TP_WORK_ATTENTION},
-    {"normalisation, softmax", 1u << TP_WORK_NORM | 1u << TP_WORK_SOFTMAX},
-    {"pointwise", 1u << TP_WORK_POINTWISE},
+    {"products (GEMM, convolution)",
+     1u << TP_WORK_GEMM | 1u << TP_WORK_CONVOLUTION, 1},
+    {"attention", 1u << TP_WORK_ATTENTION, 3},
+    {"normalisation, softmax", 1u << TP_WORK_NORM | 1u << TP_WORK_SOFTMAX, 4},
+    {"pointwise", 1u << TP_WORK_POINTWISE, 5},
     {"copy, gather, reduction", 1u << TP_WORK_COPY | 1u << TP_WORK_GATHER |
-                                    1u << TP_WORK_REDUCTION},
+                                    1u << TP_WORK_REDUCTION, 6},
 };
-enum { GROUPS = sizeof groups / sizeof *groups, SERIES = GROUPS + 2 };
-_Static_assert((int)SERIES <= (int)TP_PANEL_SERIES_MAX, "colours");
+enum { GROUPS = sizeof groups / sizeof *groups, SERIES = GROUPS + 1 };
 
 static bool is_shown(const struct tp_roof_row *row)
 {
@@ -95,7 +98,7 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
     *series = (struct tp_panel_series){.name = groups[g].name,
                                        .values = values,
-                                       .colour = (unsigned)g + 1};
+                                       .colour = groups[g].colour};
     for (size_t i = 0; values && i < shown; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (!is_shown(row) || !(groups[g].kinds >> row->what & 1))
@@ -105,21 +108,31 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     }
 }
 
-/* min(peak, intensity times bandwidth), from the least intensity shown to the
- * largest. */
-static void add_roof(struct tp_fig *fig, struct tp_panel_series *series,
-                     double peak, double gbps, const double range[2])
+/* min(peak, intensity times bandwidth) of both peaks, from the least intensity
+ * shown to the largest. */
+static struct tp_panel_series roofs(struct tp_fig *fig,
+                                    const struct tp_device_roof *device,
+                                    enum tp_precision precision,
+                                    const double range[2])
 {
-    double *values = tp_fig_alloc(fig, 2 * ROOF_POINTS, sizeof *values);
-    series->values = values;
-    for (size_t i = 0; values && peak > 0 && i < ROOF_POINTS; i++) {
-        const double x =
-            range[0] * pow(range[1] / range[0],
-                           (double)i / (ROOF_POINTS - 1));
-        values[2 * i] = x;
-        values[2 * i + 1] = fmin(peak, x * gbps / 1e3);
-        series->rows = i + 1;
+    const double peaks[2] = {device->tflops[precision],
+                             device->vector_tflops};
+    double *values = tp_fig_alloc(fig, 4 * ROOF_POINTS, sizeof *values);
+    struct tp_panel_series series = {
+        .name = tp_fig_text(fig, "roofs: %s %.4g, vector %.4g TFLOP/s",
+                            tp_precision_word(precision), peaks[0], peaks[1]),
+        .values = values,
+        .colour = ROOF_COLOUR};
+    for (size_t i = 0; values && i < 2 * ROOF_POINTS; i++) {
+        const double peak = peaks[i / ROOF_POINTS];
+        const double at = (double)(i % ROOF_POINTS) / (ROOF_POINTS - 1);
+        const double x = range[0] * pow(range[1] / range[0], at);
+        if (!(peak > 0))
+            continue;
+        values[2 * series.rows] = x;
+        values[2 * series.rows++ + 1] = fmin(peak, x * device->gbps / 1e3);
     }
+    return series;
 }
 
 static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
@@ -142,22 +155,12 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         }
     }
     range[1] = fmax(range[1], 4e3 * device->tflops[precision] / device->gbps);
-    size_t used = 2; /* roofs below the points */
+    series[0] = roofs(fig, device, precision, range); /* below the points */
+    size_t used = 1;
     for (size_t g = 0; g < GROUPS; g++) {
         add_points(fig, trace, shown, &series[used], g);
         used += series[used].rows > 0; /* nor named in the legend */
     }
-    series[1] = (struct tp_panel_series){
-        .name = tp_fig_text(fig, "roof of products, %s: %.4g TFLOP/s",
-                            tp_precision_word(precision),
-                            device->tflops[precision]),
-        .colour = GROUPS + 1};
-    series[0] = (struct tp_panel_series){
-        .name = tp_fig_text(fig, "roof of vectors, fp32: %.4g TFLOP/s",
-                            device->vector_tflops),
-        .colour = GROUPS + 2};
-    add_roof(fig, &series[1], device->tflops[precision], device->gbps, range);
-    add_roof(fig, &series[0], device->vector_tflops, device->gbps, range);
     const struct tp_panel panel = {
         .kind = TP_PANEL_POINTS,
         .title = tp_fig_text(
@@ -213,49 +216,69 @@ static struct sum sum_of(const struct tp_roof_row *row)
     return sum;
 }
 
+/* Equal operators of all traces, longest first; how many. */
+static size_t sum_up(struct tp_fig *fig, const struct tp_trace_run *run,
+                     struct sum **sums)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < run->trace_count; i++)
+        count += run->traces[i].roofline.count;
+    struct sum *list = tp_fig_alloc(fig, count + 1, sizeof *list);
+    count = 0;
+    for (size_t i = 0; list && i < run->trace_count; i++) {
+        for (size_t j = 0; j < run->traces[i].roofline.count; j++)
+            list[count++] = sum_of(&run->traces[i].roofline.rows[j]);
+    }
+    if (count)
+        qsort(list, count, sizeof *list, by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || strcmp(list[kept - 1].op, list[i].op)) {
+            list[kept++] = list[i];
+            continue;
+        }
+        for (int p = 0; p < PARTS; p++)
+            list[kept - 1].ms[p] += list[i].ms[p];
+    }
+    if (kept)
+        qsort(list, kept, sizeof *list, by_total);
+    *sums = list;
+    return kept;
+}
+
 static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     static const char *const parts[] = {"at the roof", "beyond the roof",
                                         "roof not known"};
+    static const unsigned colours[] = {ROOF_COLOUR, BEYOND_COLOUR,
+                                       UNKNOWN_COLOUR};
     const char *names[BARS];
-    double values[BARS * PARTS];
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < run->trace_count; i++)
-        count += run->traces[i].roofline.count;
-    struct sum *sums = tp_fig_alloc(fig, count + 1, sizeof *sums);
-    if (!sums)
-        return;
-    count = 0;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        for (size_t j = 0; j < run->traces[i].roofline.count; j++)
-            sums[count++] = sum_of(&run->traces[i].roofline.rows[j]);
-    }
-    if (count)
-        qsort(sums, count, sizeof *sums, by_name);
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || strcmp(sums[kept - 1].op, sums[i].op)) {
-            sums[kept++] = sums[i];
-            continue;
-        }
-        for (int p = 0; p < PARTS; p++)
-            sums[kept - 1].ms[p] += sums[i].ms[p];
-    }
-    if (kept)
-        qsort(sums, kept, sizeof *sums, by_total);
-    kept = kept < BARS ? kept : BARS;
-    for (size_t i = 0; i < kept; i++) {
+    struct sum *sums;
+    size_t count = sum_up(fig, run, &sums);
+    struct tp_panel_series *series = tp_fig_alloc(fig, PARTS, sizeof *series);
+    double *values = tp_fig_alloc(fig, 3 * BARS * PARTS, sizeof *values);
+    count = count < BARS ? count : BARS;
+    for (size_t i = 0; series && values && i < count; i++) {
+        double from = 0;
         names[i] = sums[i].op;
-        memcpy(values + i * PARTS, sums[i].ms, sizeof sums[i].ms);
+        for (int p = 0; p < PARTS; p++) {
+            double *row = values + 3 * ((size_t)p * BARS + i);
+            row[0] = (double)i;
+            row[1] = from;
+            row[2] = from += sums[i].ms[p];
+        }
     }
-    const struct tp_stack stack = {
+    for (int p = 0; series && values && p < PARTS; p++)
+        series[p] = (struct tp_panel_series){parts[p], values + 3 * p * BARS,
+                                             count, colours[p]};
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_STACKS,
         .title = "kernels of operators: what they need, and more",
-        .rows = names,
-        .row_count = kept,
-        .parts = parts,
-        .part_count = PARTS,
-        .values = values,
-        .label = "time [ms]"};
-    tp_trace_stack(fig, &stack);
+        .x = {.label = "time [ms]"},
+        .y = tp_fig_named_rows(fig, names, count),
+        .series = series,
+        .series_count = PARTS};
+    if (series && values && count)
+        tp_fig_add(fig, &panel);
 }
 
 void tp_trace_fig_roofline(struct tp_fig *fig, const struct tp_trace_run *run)

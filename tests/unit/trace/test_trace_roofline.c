@@ -374,6 +374,19 @@ Test(trace_roofline, precision_of_fp32)
     trace_file_close(&trace);
 }
 
+/* Whole microseconds may be none at all: no rate, no share. */
+Test(trace_roofline, no_time)
+{
+    struct tp_trace trace;
+    const struct tp_roof_row *row = only_row(
+        &trace, HEAD("NVIDIA A100-SXM4-80GB")
+                    OP("aten::mm", 10, 20, MM "[\"float\", \"float\"]")
+                        RUN("ampere_sgemm_128x64_nn", 1, 12, 0, "") TAIL);
+    cr_expect(isnan(row->roof) && isnan(row->tflops) && isnan(row->gbps));
+    cr_expect(row->above_us == 0 && row->flops > 0);
+    trace_file_close(&trace);
+}
+
 /* A device that nobody knows has no roof; one that was named has. */
 Test(trace_roofline, roofs_of_the_user)
 {
