@@ -50,10 +50,9 @@ bool get_comm(ondemand::value &value, tp_trace_arguments &args, int64_t &out)
 // nothing.
 bool get_list(ondemand::value &value, text &out)
 {
-    text token = token_of(value);
     out = {};
-    if (!is_value(token) || token.data[0] != '[')
-        return is_value(token);
+    if (*value.raw_json_token().data() != '[')
+        return is_value(token_of(value));
     ondemand::array list;
     std::string_view raw;
     if (value.get_array().get(list) || list.raw_json().get(raw))
@@ -65,17 +64,29 @@ bool get_list(ondemand::value &value, text &out)
     return true;
 }
 
+// Whether it is a key of what an operator was given.
+bool read_input_list(const char *key, ondemand::value &value,
+                     tp_trace_arguments &args, bool &good)
+{
+    if (is(key, "Input Dims") || is(key, "Input dims")) // of torch to 1.12
+        good = get_list(value, args.inputs[TP_INPUT_DIMS]);
+    else if (is(key, "Input type"))
+        good = get_list(value, args.inputs[TP_INPUT_TYPES]);
+    else if (is(key, "Input Strides"))
+        good = get_list(value, args.inputs[TP_INPUT_STRIDES]);
+    else
+        return false;
+    return true;
+}
+
 // Keys of arguments that begin with a capital letter: host and memory.
 bool read_host_argument(const char *key, ondemand::value &value,
                         tp_trace_arguments &args, bool &known)
 {
     int64_t address;
-    if (is(key, "Input Dims") || is(key, "Input dims")) // of torch to 1.12
-        return get_list(value, args.inputs[TP_INPUT_DIMS]);
-    if (is(key, "Input type"))
-        return get_list(value, args.inputs[TP_INPUT_TYPES]);
-    if (is(key, "Input Strides"))
-        return get_list(value, args.inputs[TP_INPUT_STRIDES]);
+    bool good;
+    if (key[0] == 'I' && read_input_list(key, value, args, good))
+        return good;
     if (is(key, "Concrete Inputs"))
         return get_list(value, args.inputs[TP_INPUT_VALUES]);
     if (is(key, "Bytes"))

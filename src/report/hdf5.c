@@ -4,7 +4,7 @@
  * value of their column, found by a pass over the table before it is written:
  * variable-length texts would save it, but HDF5 stores them outside the chunks,
  * where they are not compressed. Rows are packed, written in chunks of 1 024
- * and deflated, narrow ones shuffled first; a table that makes its rows makes
+ * and deflated, numbers shuffled first; a table that makes its rows makes
  * them twice, so that memory is that of a chunk. Time stamps are left out:
  * equal tables give equal files. The file is written aside and renamed.
  */
@@ -21,11 +21,6 @@
 
 /* Rows written at once: about half a megabyte of /tensors. */
 enum { CHUNK_ROWS = 1024 };
-
-/* Rows of so many bytes are mostly text, whose equal strings are found only
- * where they are whole: shuffled, tables of traces take twice the bytes, and a
- * fifth more instructions of the whole run. */
-enum { SHUFFLED_ROW = 1024 };
 
 /* Level 1 halves the time of the default 6 for 5 % more bytes. */
 enum { DEFLATE_LEVEL = 1 };
@@ -165,6 +160,16 @@ static bool make_group(hid_t file, const char *table)
     return made >= 0 && H5Gclose(made) >= 0;
 }
 
+/* Equal texts are found only where they are whole: shuffled, tables of traces
+ * take twice the bytes, and a fifth more instructions of the whole run. */
+static bool is_mostly_text(const struct writer *w)
+{
+    size_t text = 0;
+    for (size_t i = 0; i < w->table->column_count; i++)
+        text += w->table->columns[i].type == TP_COLUMN_TEXT ? w->widths[i] : 0;
+    return 2 * text > w->row_size;
+}
+
 /* Time stamps are left out, so that equal tables give equal files. */
 static bool make_dataset(struct writer *w, hid_t file)
 {
@@ -175,7 +180,7 @@ static bool make_dataset(struct writer *w, hid_t file)
     w->properties = H5Pcreate(H5P_DATASET_CREATE);
     if (w->space < 0 || w->properties < 0 ||
         H5Pset_chunk(w->properties, 1, &chunk) < 0 ||
-        (w->row_size < SHUFFLED_ROW && H5Pset_shuffle(w->properties) < 0) ||
+        (!is_mostly_text(w) && H5Pset_shuffle(w->properties) < 0) ||
         H5Pset_deflate(w->properties, DEFLATE_LEVEL) < 0 ||
         H5Pset_obj_track_times(w->properties, 0) < 0 ||
         !make_group(file, w->table->name))

@@ -363,21 +363,28 @@ static struct tp_work softmax(const struct tp_work_model *model,
 
 /* --- element by element ------------------------------------------------- */
 
-/* Elements of what all tensors make together, axis by axis from the last. */
+/* Elements of what all tensors make together, axis by axis from the last; an
+ * axis is as long as the one that is not 1. Of more axes than are kept: those
+ * of the largest tensor. */
 static double broadcast(const struct tp_op_args *args)
 {
-    double product = 1;
-    for (int64_t at = 1; at <= TP_OP_AXES_MAX; at++) {
-        double longest = 1;
+    double product = 1, largest = 0;
+    bool all_kept = true;
+    for (size_t i = 0; i < args->count; i++) {
+        all_kept &= args->args[i].axes <= TP_OP_AXES_MAX;
+        if (args->args[i].axes >= 0)
+            largest = fmax(largest, args->args[i].elements);
+    }
+    for (int64_t at = 1; at <= TP_OP_AXES_MAX && all_kept; at++) {
+        double length = 1;
         for (size_t i = 0; i < args->count; i++) {
             const struct tp_op_arg *arg = &args->args[i];
-            if (arg->axes >= at && arg->axes <= TP_OP_AXES_MAX &&
-                !(axis(arg, -at) <= longest))
-                longest = axis(arg, -at);
+            if (arg->axes >= at && axis(arg, -at) != 1)
+                length = axis(arg, -at);
         }
-        product *= longest;
+        product *= length;
     }
-    return product;
+    return all_kept ? product : largest;
 }
 
 /* Every tensor is read; what comes out has the type of the widest that has

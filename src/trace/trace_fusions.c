@@ -49,7 +49,8 @@ struct range {
 
 struct search {
     struct tp_trace *trace;
-    struct tp_trace_work work;
+    struct tp_trace_work *work;
+    const uint32_t *owners;  /* [events.count] of device events            */
     struct tp_work *known;   /* [inputs.count] of pairs seen; see work_of  */
     uint32_t *known_name;    /* [inputs.count] name + 1 it is of; 0: none  */
     struct chain *streams;
@@ -65,12 +66,12 @@ struct search {
  * for them is kept. */
 static struct tp_work work_of(struct search *s, uint32_t op)
 {
-    const uint32_t inputs = s->work.inputs[op];
+    const uint32_t inputs = s->work->inputs[op];
     const uint32_t name = s->trace->events.name[op] + 1;
     if (inputs == 0 || s->known_name[inputs] != name) {
         struct tp_op_args args;
-        tp_trace_work_args(&s->work, op, &args);
-        const struct tp_work work = tp_trace_work_of(&s->work, op, &args);
+        tp_trace_work_args(s->work, op, &args);
+        const struct tp_work work = tp_trace_work_of(s->work, op, &args);
         if (inputs == 0)
             return work;
         s->known[inputs] = work;
@@ -137,7 +138,7 @@ static bool add_to_chain(struct search *s, uint32_t event)
         return true;
     struct chain *chain =
         stream_of(s, &events->gpu[events->detail[event]]);
-    const uint32_t op = tp_trace_work_owner(&s->work, event);
+    const uint32_t op = s->owners[event];
     if (!chain)
         return false;
     if (op != TP_NO_EVENT && events->category[event] == TP_EVENT_KERNEL)
@@ -329,24 +330,24 @@ static enum tp_status walk(struct search *s, struct tp_error *err)
     return add_chains(s, err);
 }
 
-enum tp_status tp_trace_fusions(struct tp_trace *trace, struct tp_error *err)
+enum tp_status tp_trace_fusions(struct tp_trace *trace,
+                                struct tp_trace_work *work,
+                                const uint32_t *owners, struct tp_error *err)
 {
     const size_t inputs = trace->events.inputs.count + 1;
-    if (trace->index.device_count == 0)
-        return TP_OK;
     struct search s = {.trace = trace,
+                       .work = work,
+                       .owners = owners,
                        .known = calloc(inputs, sizeof *s.known),
                        .known_name = calloc(inputs, sizeof *s.known_name)};
-    enum tp_status status = s.known && s.known_name
-                                ? tp_trace_work_init(&s.work, trace, err)
-                                : tp_fail_memory(err);
+    enum tp_status status =
+        s.known && s.known_name ? TP_OK : tp_fail_memory(err);
     if (status == TP_OK && has_optimizer(trace)) {
         s.ranges = calloc(trace->events.count + 1, sizeof *s.ranges);
         status = s.ranges ? TP_OK : tp_fail_memory(err);
     }
     if (status == TP_OK)
         status = walk(&s, err);
-    tp_trace_work_clear(&s.work);
     free(s.known);
     free(s.known_name);
     free(s.streams);

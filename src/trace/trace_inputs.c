@@ -317,9 +317,11 @@ void tp_op_args_write(const struct tp_op_args *args, struct tp_text *text)
 
 void tp_op_args_read(const char *inputs, struct tp_op_args *args)
 {
-    args->count = args->shapes = 0;
-    for (size_t i = 0; i < TP_OP_ARGS_MAX; i++)
-        args->args[i] = (struct tp_op_arg){.axes = -1, .word = ""};
+    memset(args, 0, sizeof *args);
+    for (size_t i = 0; i < TP_OP_ARGS_MAX; i++) {
+        args->args[i].axes = -1;
+        args->args[i].word = "";
+    }
     for (int i = 0; i < TP_INPUT_LISTS; i++) {
         struct cursor c;
         const size_t length = find_list(inputs, i, &c.at);

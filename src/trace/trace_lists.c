@@ -304,7 +304,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_ROOFLINE] =
         LIST("roofline", roof_columns, roofline, tp_trace_roofline),
     [TP_TRACE_FUSIONS] =
-        LIST("fusions", fusion_columns, fusions, tp_trace_fusions),
+        LIST("fusions", fusion_columns, fusions, NULL),
     [TP_TRACE_OPTIMIZERS] =
         LIST("optimizers", optimizer_columns, optimizers, NULL),
     [TP_TRACE_OP_GROUPS] =

@@ -138,8 +138,9 @@ static void hold_against(struct tp_roof_row *row,
         return;
     row->bound = computing > moving ? "compute" : "memory";
     row->roof_us = computing > moving ? computing : moving;
-    row->roof = row->roof_us / row->mean_us;
-    row->above_us = row->device_us - row->roof_us * (double)row->count;
+    row->roof = row->mean_us > 0 ? row->roof_us / row->mean_us : NAN;
+    row->above_us =
+        fmax(row->device_us - row->roof_us * (double)row->count, 0);
 }
 
 static void finish_row(const struct roofline *r, struct tp_roof_row *row,
@@ -317,6 +318,8 @@ enum tp_status tp_trace_roofline(struct tp_trace *trace, struct tp_error *err)
                                 : tp_fail_memory(err);
     if (status == TP_OK)
         status = add_rows(&r, items, err);
+    if (status == TP_OK)
+        status = tp_trace_fusions(trace, &r.work, r.owner, err);
     tp_trace_work_clear(&r.work);
     free(r.owner);
     free(r.counted);

@@ -450,8 +450,7 @@ struct tp_fusion_row {
     double saved_us;         /* of it beyond the longest of each chain     */
 };
 
-/* trace->fusions, most to save first. */
-enum tp_status tp_trace_fusions(struct tp_trace *trace, struct tp_error *err);
+/* trace->fusions, most to save first. Made with the roofline. */
 
 /* /optimizers: Optimizer.step ranges by name. trace_fusions.c */
 struct tp_optimizer_row {
@@ -461,7 +460,7 @@ struct tp_optimizer_row {
     double device_us, idle_us; /* of its events; between them              */
 };
 
-/* trace->optimizers. Made with the fusions. */
+/* trace->optimizers. Made with the roofline. */
 
 /* trace->comms: communication kernels by collective, group and type. */
 enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);

@@ -28,6 +28,12 @@ void tp_trace_work_clear(struct tp_trace_work *work);
  * the innermost; TP_NO_EVENT without. */
 uint32_t tp_trace_work_owner(struct tp_trace_work *work, uint32_t event);
 
+/* trace->fusions and trace->optimizers; `owners` are those of the device
+ * events. trace_fusions.c */
+enum tp_status tp_trace_fusions(struct tp_trace *trace,
+                                struct tp_trace_work *work,
+                                const uint32_t *owners, struct tp_error *err);
+
 /* What an operator was given. */
 void tp_trace_work_args(const struct tp_trace_work *work, uint32_t op,
                         struct tp_op_args *args);

@@ -374,6 +374,19 @@ Test(trace_roofline, precision_of_fp32)
     trace_file_close(&trace);
 }
 
+/* Whole microseconds may be none at all: no rate, no share. */
+Test(trace_roofline, no_time)
+{
+    struct tp_trace trace;
+    const struct tp_roof_row *row = only_row(
+        &trace, HEAD("NVIDIA A100-SXM4-80GB")
+                    OP("aten::mm", 10, 20, MM "[\"float\", \"float\"]")
+                        RUN("ampere_sgemm_128x64_nn", 1, 12, 0, "") TAIL);
+    cr_expect(isnan(row->roof) && isnan(row->tflops) && isnan(row->gbps));
+    cr_expect(row->above_us == 0 && row->flops > 0);
+    trace_file_close(&trace);
+}
+
 /* A device that nobody knows has no roof; one that was named has. */
 Test(trace_roofline, roofs_of_the_user)
 {
@@ -456,7 +469,7 @@ Test(trace_roofline, fusions)
                 OP("aten::mul", 70, 5, BIG)
                     RUN("multi_tensor_apply_kernel", 7, 71, 10, "") TAIL,
         &trace);
-    cr_assert_eq(tp_trace_fusions(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_roofline(&trace, NULL), TP_OK);
     cr_assert_eq(trace.fusions.count, 1);
     cr_expect_str_eq(trace.fusions.rows[0].ops, "aten::mul, aten::gelu");
     cr_expect_eq(trace.fusions.rows[0].elements, 1e6);
