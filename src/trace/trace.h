@@ -48,6 +48,7 @@ struct tp_trace {
     TP_ROWS(tp_what_if_row) what_if;
     TP_ROWS(tp_segment_row) segments;
     struct tp_played played;
+    bool alone;              /* no other file: no ranks to compare         */
     TP_ROWS(tp_frame_row) frames;
     TP_ROWS(tp_arrival_row) arrivals;
     struct tp_idle_row idle;

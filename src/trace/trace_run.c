@@ -185,6 +185,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     struct tp_trace *trace = &slot->trace;
     (void)worker;
     trace->path = c->files[c->first + i]->path;
+    trace->alone = c->file_count == 1;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)
