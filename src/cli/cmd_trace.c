@@ -144,13 +144,14 @@ static enum tp_status write_results(void *session, struct tp_error *err)
     struct session *s = session;
     struct tp_trace_tables traces;
     struct tp_table tables[TP_TRACE_TABLES + TP_JUDGED_TABLES];
+    const size_t judged =
+        s->run.trace_count > 1 ? TP_JUDGED_TABLES : TP_JUDGED_OF_ONE;
     remove_old_figures(s->frame.options);
     tp_trace_tables_make(&s->run, &traces);
     memcpy(tables, traces.tables, TP_TRACE_JOINED * sizeof *tables);
     tp_judged_tables_make(&s->judged, tables + TP_TRACE_JOINED);
-    tables[TP_TRACE_JOINED + TP_JUDGED_TABLES] =
-        traces.tables[TP_TRACE_SKIPPED];
-    return tp_frame_hdf5(&s->frame, tables, sizeof tables / sizeof *tables,
+    tables[TP_TRACE_JOINED + judged] = traces.tables[TP_TRACE_SKIPPED];
+    return tp_frame_hdf5(&s->frame, tables, TP_TRACE_JOINED + judged + 1,
                          s->run.trace_count, s->run.bytes_read, err);
 }
 

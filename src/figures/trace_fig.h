@@ -85,6 +85,7 @@ void tp_trace_fig_utilisation(struct tp_fig *fig,
                               const struct tp_trace_run *run);
 void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run);
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_what_if(struct tp_fig *fig, const struct tp_trace_run *run);
 void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run);
 
 #endif

@@ -39,6 +39,9 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
      "communication kernels", tp_trace_fig_overlap},
     {"step_by_rank", "Duration of each step of each trace (grey: not recorded)",
      "steps of two traces", tp_trace_fig_ranks},
+    {"what_if",
+     "What a step would win if something took no time: estimates from replays",
+     "device events", tp_trace_fig_what_if},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -54,6 +54,7 @@ struct tp_trace {
     TP_ROWS(tp_what_if_row) what_if;
     TP_ROWS(tp_segment_row) segments;
     struct tp_played played;
+    bool alone;              /* no other file: no ranks to compare         */
     TP_ROWS(tp_frame_row) frames;
     TP_ROWS(tp_roof_row) roofline;
     TP_ROWS(tp_fusion_row) fusions;

@@ -108,6 +108,7 @@ static enum tp_status order_arcs(struct tp_trace_replay *r,
 static void note_times(struct tp_trace_replay *r)
 {
     memcpy(r->base, r->at, r->node_count * sizeof *r->at);
+    r->fixed_ns = r->origin_ns;
     for (size_t i = 0; i < r->arc_count; i++) {
         const struct tp_trace_replay_arc *arc = &r->arcs[i];
         r->base[arc->to] = NEVER;
@@ -116,6 +117,8 @@ static void note_times(struct tp_trace_replay *r)
         r->loader |= arc->loader_ns > 0;
         r->queued |= arc->queued_ns > 0;
     }
+    for (size_t i = 0; i < r->node_count; i++)
+        r->fixed_ns = r->base[i] > r->fixed_ns ? r->base[i] : r->fixed_ns;
 }
 
 enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
@@ -139,14 +142,14 @@ void tp_trace_replay_clear(struct tp_trace_replay *replay)
 int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns)
 {
     const struct tp_play_link *links = replay->links;
-    int64_t *at = replay->at, last = replay->origin_ns;
+    const size_t count = replay->arc_count;
+    int64_t *at = replay->at, last = replay->fixed_ns;
     memcpy(at, replay->base, replay->node_count * sizeof *at);
-    for (size_t i = 0; i < replay->arc_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const int64_t then = at[links[i].from] + ns[i];
-        if (then > at[links[i].to])
-            at[links[i].to] = then;
+        int64_t *to = &at[links[i].to];
+        *to = then > *to ? then : *to;
+        last = then > last ? then : last; /* of some node, at least this    */
     }
-    for (size_t i = 0; i < replay->node_count; i++)
-        last = at[i] > last ? at[i] : last;
     return last - replay->origin_ns;
 }

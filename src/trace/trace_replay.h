@@ -67,6 +67,7 @@ struct tp_trace_replay {
                             there is no arc; far below 0 of others         */
     int64_t *at;         /* [nodes] ns since the begin, as played last      */
     size_t node_count;   /* the last one is after all others               */
+    int64_t fixed_ns;    /* the last of those into which there is no arc   */
     uint32_t parts;      /* those of which more than the DataLoader is      */
     bool loader, queued; /* some arc has such time                         */
     int64_t origin_ns;   /* when the device is done with what was launched
@@ -75,7 +76,8 @@ struct tp_trace_replay {
 };
 
 /* Puts the arcs in an order in which they can be played; fills links, base,
- * parts, loader and queued. arcs, at and node_count are there. TP_E_MEMORY
+ * fixed_ns, parts, loader and queued. arcs, at, node_count and origin_ns are
+ * there. TP_E_MEMORY
  * only. */
 enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
                                      struct tp_error *err);

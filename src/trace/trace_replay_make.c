@@ -339,11 +339,11 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
         status = add_gaps(&b, err);
     if (status == TP_OK)
         status = tp_play_add_device(&b, err);
-    if (status == TP_OK)
-        status = tp_trace_replay_order(replay, err);
     if (replay->origin_ns >= replay->recorded_ns)
         replay->origin_ns = 0; /* clocks that do not fit */
     replay->recorded_ns -= replay->origin_ns;
+    if (status == TP_OK)
+        status = tp_trace_replay_order(replay, err);
     tp_intervals_clear(&b.loader);
     free(b.nodes);
     free(b.tops);

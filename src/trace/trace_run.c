@@ -194,6 +194,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     trace->roofs = c->options->roofs;
     trace->compared = c->options->compared;
     trace->group_by = c->options->group_by;
+    trace->alone = c->file_count == 1;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)

@@ -142,7 +142,7 @@ enum tp_status tp_trace_segments(struct tp_trace *trace,
 {
     struct state s = {.trace = trace, .maker = maker, .replay = replay};
     struct ways last = {.count = 0};
-    if (trace->events.rank < 0 || !communicates(replay))
+    if (trace->alone || trace->events.rank < 0 || !communicates(replay))
         return TP_OK;
     s.nodes = calloc(replay->node_count + 1, sizeof *s.nodes);
     if (!s.nodes)

@@ -10,7 +10,8 @@
  * so that several ranks can be played together when their events are gone: for
  * each collective, and for the end of all, how long after the end of an earlier
  * one (or after the begin) it comes at least, by what this rank does itself.
- * Nothing without collectives. TP_E_MEMORY only.
+ * Nothing without collectives, or of
+ * a trace that is alone. TP_E_MEMORY only.
  */
 enum tp_status tp_trace_segments(struct tp_trace *trace,
                                  const struct tp_path_maker *maker,

@@ -80,15 +80,25 @@ static bool applies(const struct tp_trace_replay *replay,
            (change->queued && replay->queued);
 }
 
-static int64_t changed(const struct tp_trace_replay_arc *arc,
-                       const struct change *change)
+/* Puts into w->ns what a change leaves. */
+static void apply(struct what_if *w, const struct change *change)
 {
-    if (change->gone >> arc->part & 1)
-        return TP_PLAY_GONE;
-    if (change->none >> arc->part & 1)
-        return arc->loader_ns;
-    return arc->ns - (change->loader ? arc->loader_ns : 0) -
-           (change->queued ? arc->queued_ns : 0);
+    const struct tp_trace_replay *r = &w->replay;
+    for (size_t i = 0; i < r->arc_count; i++) {
+        const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        if (change->none >> arc->part & 1)
+            w->ns[i] = arc->loader_ns;
+        else
+            w->ns[i] = arc->ns;
+    }
+    for (size_t i = 0; change->loader && i < r->arc_count; i++)
+        w->ns[i] -= r->arcs[i].loader_ns;
+    for (size_t i = 0; change->queued && i < r->arc_count; i++)
+        w->ns[i] -= r->arcs[i].queued_ns;
+    for (size_t i = 0; change->gone && i < r->arc_count; i++) {
+        if (change->gone >> r->arcs[i].part & 1)
+            w->ns[i] = TP_PLAY_GONE;
+    }
 }
 
 /* Plays w->ns and adds its row. */
@@ -126,8 +136,7 @@ static enum tp_status ask(struct what_if *w, enum tp_what_if_change kind,
     const struct change change = change_of(kind);
     if (kind != TP_WHAT_IF_NOTHING && !applies(r, &change))
         return TP_OK;
-    for (size_t i = 0; i < r->arc_count; i++)
-        w->ns[i] = changed(&r->arcs[i], &change);
+    apply(w, &change);
     return add_row(w, kind, 0, err);
 }
 
@@ -212,9 +221,9 @@ enum tp_status tp_what_if_make(struct tp_trace *trace,
         status = ask(&w, c, err);
     if (status == TP_OK)
         status = ask_operators(&w, err);
-    trace->played = (struct tp_played){span.from, w.replay.origin_ns,
-                                       w.replay.recorded_ns,
-                                       w.first_step, w.steps};
+    trace->played =
+        (struct tp_played){span.from, w.replay.origin_ns, w.replay.recorded_ns,
+                           w.first_step, w.steps};
     if (status == TP_OK)
         status = tp_trace_segments(trace, maker, &w.replay, err);
     free(w.ns);

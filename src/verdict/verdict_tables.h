@@ -8,7 +8,8 @@
 /* The tables of trace.h5 about what was judged. */
 enum tp_judged_table {
     TP_JUDGED_RANKS, TP_JUDGED_VERDICTS, TP_JUDGED_FINDINGS,
-    TP_JUDGED_COLLECTIVES, TP_JUDGED_COLLECTIVE_SIZES,
+    TP_JUDGED_OF_ONE, /* so many of a run of one trace */
+    TP_JUDGED_COLLECTIVES = TP_JUDGED_OF_ONE, TP_JUDGED_COLLECTIVE_SIZES,
     TP_JUDGED_STRAGGLING, TP_JUDGED_TABLES
 };
 
