@@ -39,6 +39,13 @@ set linetype 26 lc rgb '#1f5d3b' lw 1.8
 set linetype 27 lc rgb '#c51b7d' lw 1.8
 set linetype 28 lc rgb '#b2182b' lw 1.8
 set linetype 29 lc rgb '#4d9221' lw 1.8
+set linetype 30 lc rgb '#41b6c4' lw 1.8
+set linetype 31 lc rgb '#fc8d59' lw 1.8
+set linetype 32 lc rgb '#7a0177' lw 1.8
+set linetype 33 lc rgb '#c7e9b4' lw 1.8
+set linetype 34 lc rgb '#fdd0a2' lw 1.8
+set linetype 35 lc rgb '#969696' lw 1.8
+set linetype 36 lc rgb '#525252' lw 1.8
 set border 3 lc rgb '#555555'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1
