@@ -39,15 +39,22 @@ set linetype 26 lc rgb '#1f5d3b' lw 1.8
 set linetype 27 lc rgb '#c51b7d' lw 1.8
 set linetype 28 lc rgb '#b2182b' lw 1.8
 set linetype 29 lc rgb '#4d9221' lw 1.8
-set linetype 30 lc rgb '#fdae61' lw 1.8
-set linetype 31 lc rgb '#1b7837' lw 1.8
-set linetype 32 lc rgb '#762a83' lw 1.8
-set linetype 33 lc rgb '#bf812d' lw 1.8
-set linetype 34 lc rgb '#35978f' lw 1.8
-set linetype 35 lc rgb '#de77ae' lw 1.8
-set linetype 36 lc rgb '#878787' lw 1.8
-set linetype 37 lc rgb '#525252' lw 1.8
-set linetype 38 lc rgb '#bdbdbd' lw 1.8
+set linetype 30 lc rgb '#41b6c4' lw 1.8
+set linetype 31 lc rgb '#fc8d59' lw 1.8
+set linetype 32 lc rgb '#7a0177' lw 1.8
+set linetype 33 lc rgb '#c7e9b4' lw 1.8
+set linetype 34 lc rgb '#fdd0a2' lw 1.8
+set linetype 35 lc rgb '#969696' lw 1.8
+set linetype 36 lc rgb '#525252' lw 1.8
+set linetype 37 lc rgb '#fdae61' lw 1.8
+set linetype 38 lc rgb '#1b7837' lw 1.8
+set linetype 39 lc rgb '#762a83' lw 1.8
+set linetype 40 lc rgb '#bf812d' lw 1.8
+set linetype 41 lc rgb '#35978f' lw 1.8
+set linetype 42 lc rgb '#de77ae' lw 1.8
+set linetype 43 lc rgb '#878787' lw 1.8
+set linetype 44 lc rgb '#525252' lw 1.8
+set linetype 45 lc rgb '#bdbdbd' lw 1.8
 set border 3 lc rgb '#555555'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1

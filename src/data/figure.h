@@ -33,7 +33,7 @@ enum tp_panel_kind {
 enum {
     TP_PANEL_ROWS_MAX = 2000, /* rows of all blocks of a panel together   */
     TP_PANEL_SERIES_MAX = 8,  /* as many colours as can be told apart     */
-    TP_PANEL_COLOURS = 38,    /* of all figures; plots/style.gp           */
+    TP_PANEL_COLOURS = 45,    /* of all figures; plots/style.gp           */
     TP_FIGURE_PANELS_MAX = 9,
     TP_PANEL_COLUMNS_MAX = 9,
     TP_FIGURE_TEXT_MAX = 160 /* bytes of a text that are shown           */

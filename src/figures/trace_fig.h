@@ -33,6 +33,13 @@ enum tp_trace_colour {
     TP_TRACE_SECOND_COLOUR,
     TP_TRACE_MORE_COLOUR,      /* what costs more time than before, ...    */
     TP_TRACE_LESS_COLOUR,      /* ... and what less                        */
+    TP_TRACE_ACTIVATION_COLOUR, /* what memory is for, as enum tp_memory_kind */
+    TP_TRACE_GRADIENT_COLOUR,
+    TP_TRACE_STATE_COLOUR,
+    TP_TRACE_BACKWARD_COLOUR,
+    TP_TRACE_TEMPORARY_COLOUR,
+    TP_TRACE_BEFORE_COLOUR,
+    TP_TRACE_UNKNOWN_COLOUR,
     TP_TRACE_ABOVE_COLOUR,     /* time that kernels take beyond the roof   */
     TP_TRACE_GROUP_COLOUR,     /* kinds of work: six                       */
     TP_TRACE_PRODUCT_ROOF_COLOUR = TP_TRACE_GROUP_COLOUR + 6,
@@ -83,6 +90,8 @@ void tp_trace_fig_roofline(struct tp_fig *fig,
                            const struct tp_trace_run *run);
 void tp_trace_fig_utilisation(struct tp_fig *fig,
                               const struct tp_trace_run *run);
+void tp_trace_fig_memory_peaks(struct tp_fig *fig,
+                               const struct tp_trace_run *run);
 void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run);
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run);
 void tp_trace_fig_what_if(struct tp_fig *fig, const struct tp_trace_run *run);

@@ -34,6 +34,10 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
     {"memory", "Memory of the allocator over time",
      "[memory] events with totals (profile_memory=True, torch 1.11 or later)",
      tp_trace_fig_memory},
+    {"memory_peaks", "What is alive when most memory is taken",
+     "[memory] events with addresses (profile_memory=True, torch 1.10 or "
+     "later)",
+     tp_trace_fig_memory_peaks},
     {"communication_overlap",
      "Communication under and beside computation",
      "communication kernels", tp_trace_fig_overlap},

@@ -67,16 +67,41 @@ static void add_sums(const struct tp_why_row *row, const char *per,
                     row->base_us);
 }
 
-/* What an operator is given, on both sides. */
+/* Bytes of the shapes; the types follow. */
+static size_t shapes_of(const char *inputs)
+{
+    const char *types = strstr(inputs, " [\"");
+    return types ? (size_t)(types - inputs) : strlen(inputs);
+}
+
+static void add_given(const char *inputs, size_t length, struct tp_text *text)
+{
+    char shown[INPUTS_SHOWN + 1];
+    if (!*inputs)
+        tp_text_add(text, "inputs that were not recorded");
+    if (length > INPUTS_SHOWN) {
+        tp_text_printable_cut(text, inputs, INPUTS_SHOWN);
+        return;
+    }
+    memcpy(shown, inputs, length);
+    shown[length] = 0;
+    tp_text_printable(text, shown);
+}
+
+/* What an operator is given, on both sides; types where they differ. */
 static void add_inputs(const struct tp_why_row *row, struct tp_text *text)
 {
+    const char *base = row->base_inputs, *test = row->test_inputs;
+    size_t old = shapes_of(base), now = shapes_of(test);
+    if (strcmp(base + old, test + now)) {
+        old = strlen(base);
+        now = strlen(test);
+    }
     add_path(row->path, text);
     tp_text_add(text, " is given ");
-    add_name(*row->test_inputs ? row->test_inputs : "inputs not recorded",
-             INPUTS_SHOWN, text);
+    add_given(test, now, text);
     tp_text_add(text, " instead of ");
-    add_name(*row->base_inputs ? row->base_inputs : "inputs not recorded",
-             INPUTS_SHOWN, text);
+    add_given(base, old, text);
     tp_text_add(text, ": ");
 }
 
@@ -160,8 +185,15 @@ static void add_host(const struct tp_why_row *row, bool device,
         add_name(call, NAME_SHOWN, text);
         add_place(row, text);
         tp_text_add(text, ",");
+    } else if (row->how == TP_WHY_RESHAPED) {
+        tp_text_add(text, "it");
     } else {
+        const char *inputs = *row->test_inputs ? row->test_inputs
+                                               : row->base_inputs;
         add_path(row->path, text);
+        tp_text_add(text, "%s", *inputs ? " of " : "");
+        if (*inputs)
+            add_given(inputs, shapes_of(inputs), text);
     }
     tp_text_add(text, "%s for ", device ? " with the GPU idle" : "");
     add_sums(row, per, text);

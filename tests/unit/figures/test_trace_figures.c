@@ -167,6 +167,12 @@ Test(trace_figures, memory)
     cr_assert_eq(panel->series_count, 2);
     cr_expect_float_eq(panel->series[1].values[1], 4e9 / (1 << 30), 1e-9);
     cr_expect_float_eq(panel->series[0].values[1], 3.0 / 1024, 1e-9);
+    panel = find(&set, "memory_peaks")->panels; /* the same 3 MiB */
+    cr_assert_not_null(panel);
+    cr_expect_eq(panel->kind, TP_PANEL_STACKS);
+    const struct tp_panel_series *last =
+        &panel->series[panel->series_count - 1];
+    cr_expect_float_eq(last->values[2], 3, 1e-9, "%g", last->values[2]);
     clear(&run, &set);
 }
 

@@ -61,13 +61,13 @@ Test(report_compare_why, sentences)
          "aten::linear > aten::addmm runs gemm_b, 1100.0 us a step, instead of "
          "gemm_a, 100.0 us"},
         {TP_SPENT_DEVICE, TP_WHY_RESHAPED, "gemm", "gemm",
-         "is given [[64, 64]] [\"float\"] instead of [[32, 64]] [\"float\"]: "
-         "gemm takes 1100.0 us a step instead of 100.0"},
+         "is given [[64, 64]] instead of [[32, 64]]: gemm takes 1100.0 us a "
+         "step instead of 100.0"},
         {TP_SPENT_DEVICE, TP_WHY_ADDED, "", "gemm",
          "only after: gemm, 2 a step, in aten::linear > aten::addmm"},
         {TP_SPENT_HOST, TP_WHY_SLOWER, "", "",
-         "the host is in aten::linear > aten::addmm with the GPU idle for "
-         "1100.0 us a step instead of 100.0"},
+         "the host is in aten::linear > aten::addmm of [[32, 64]] with the GPU "
+         "idle for 1100.0 us a step instead of 100.0"},
         {TP_SPENT_WAIT, TP_WHY_SLOWER, "cudaStreamSynchronize",
          "cudaStreamSynchronize",
          "the host waits in cudaStreamSynchronize, in aten::linear"},
