@@ -261,10 +261,13 @@ TP_BACKWARD(tp_back_glu)
         const double a = h.x->value[at], b = h.x->value[second];
         const double off =
             backward->call->unit * (SIGMOID_ROUNDINGS + 4 + fabs(b));
-        gradient->value[at] = given->value[i] * sigmoid(b);
-        gradient->value[second] = gradient->value[at] * a * sigmoid(-b);
-        gradient->bound[at] = off * fabs(gradient->value[at]);
-        gradient->bound[second] = 2 * off * fabs(gradient->value[second]);
+        const double of_a = given->value[i] * sigmoid(b);
+        gradient->value[at] = of_a;
+        gradient->value[second] = of_a * a * sigmoid(-b);
+        gradient->bound[at] = off * fabs(of_a);
+        /* kernels take 1 - sigmoid(b), of which little is left near 1 */
+        gradient->bound[second] = 2 * off * fabs(gradient->value[second]) +
+                                  off * sigmoid(b) * fabs(of_a * a);
     }
     return status;
 }

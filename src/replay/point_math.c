@@ -355,7 +355,7 @@ TP_POINT(hardsigmoid)
 TP_POINT(hardswish)
 {
     const double part = within(x[0] + 3, 0, 6);
-    *terms = x[0] > -3 && x[0] < 3 ? 0.7 * fabs(x[0] * part) : 0;
+    *terms = 0.7 * fabs(x[0] * part); /* also x 6 / 6 is rounded twice      */
     return x[0] * part / 6;
 }
 TP_POINT(softsign)
