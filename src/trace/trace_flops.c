@@ -388,7 +388,8 @@ static double broadcast(const struct tp_op_args *args)
 }
 
 /* Every tensor is read; what comes out has the type of the widest that has
- * axes, or one byte where `first` is 1, a comparison. */
+ * axes, of the first where it is overwritten, or one byte where `first` is 1, a
+ * comparison. */
 static struct tp_work pointwise(const struct tp_work_model *model,
                                 const struct tp_op_args *args)
 {
@@ -409,8 +410,10 @@ static struct tp_work pointwise(const struct tp_work_model *model,
         return unknown(TP_WORK_POINTWISE);
     work.result = broadcast(args);
     work.flops = work.result;
+    if (model->op[strlen(model->op) - 1] == '_') /* in place */
+        wide = bytes_each(&args->args[0]);
     work.bytes += work.result *
-                  (model->first == 1 ? 1 : wide > 0 ? wide : number);
+                  (model->first == 1 ? 1 : wide == 0 ? number : wide);
     return work;
 }
 

@@ -148,7 +148,7 @@ static double usual_roof(const struct tp_trace *trace)
         us += row->device_us;
         at_roof += row->roof * row->device_us;
     }
-    return us > 0 ? at_roof / us : 0.5;
+    return us > 0 ? fmin(at_roof / us, 1) : 0.5;
 }
 
 enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
@@ -160,7 +160,7 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (row->what == TP_WORK_GEMM && row->roof > 0 &&
-            row->alignment < wanted_alignment(row))
+            row->alignment > 0 && row->alignment < wanted_alignment(row))
             add_to(&win, row, row->device_us * (1 - row->roof / usual));
     }
     if (!is_worth(it, win.us))
@@ -319,10 +319,11 @@ enum tp_status tp_trace_rule_no_roof(const struct tp_trace_case *it,
         any |= trace->roofline.rows[i].flops > 0;
     if (any && !(trace->device.gbps > 0))
         tp_judge_note(it->judged,
-                      "%s: what \"%s\" can do at most is not known; --gpu NAME "
-                      "of 'tprof-analyze list gpus' or --peak bf16=TFLOP/s "
-                      "--peak bandwidth=GB/s tells it, for the shares of "
-                      "/roofline",
-                      trace->path, trace->facts.device_name);
+                      "%s: what its device%s%s can do at most is not known; "
+                      "--gpu NAME of 'tprof-analyze list gpus' or --peak "
+                      "bf16=TFLOP/s --peak bandwidth=GB/s tells it, for the "
+                      "shares of /roofline",
+                      trace->path, *trace->facts.device_name ? ", " : "",
+                      trace->facts.device_name);
     return TP_OK;
 }

@@ -165,6 +165,7 @@ Test(trace_rule_roof, alignment)
     cr_expect_null(sizes(&run, MM(4096, 4096, 4095, "c10::BFloat16"), 205),
                    "no slower than others");
     cr_expect_null(sizes(&run, MM(4096, 4096, 4095, "float"), 600));
+    cr_expect_null(sizes(&run, MM(4096, 0, 4095, "c10::BFloat16"), 600));
     judged_run_clear(&run);
 }
 
