@@ -411,10 +411,17 @@ TP_SLOPE(remainder)
     return exact(i == 0 ? 1 : -tp_point_divide_down(x, &none), terms);
 }
 
+/* Kernels round the quotient to the tensors' dtype before they cut it: one
+ * that is nearer to an integer than that is cut to either side. */
 TP_SLOPE(fmod)
 {
     (void)y;
-    return exact(i == 0 ? 1 : -trunc(x[0] / x[1]), terms);
+    const double quotient = x[0] / x[1];
+    const double off = fabs(quotient - nearbyint(quotient));
+    exact(0, terms);
+    if (i == 1 && off > 0)
+        terms[1] = fabs(quotient) / off;
+    return i == 0 ? 1 : -trunc(quotient);
 }
 
 /* b / (a^2 + b^2) and -a / (a^2 + b^2). */
