@@ -42,10 +42,11 @@ enum tp_device_class tp_trace_device_class(const struct tp_trace *trace,
 /* Whether a device event is a copy within the memory of a device. */
 static bool is_inside(const struct tp_trace *trace, uint32_t event)
 {
+    if (trace->events.category[event] != TP_EVENT_MEMCPY)
+        return false;
     const char *name =
         tp_events_get(&trace->events, trace->events.name[event]);
-    return trace->events.category[event] == TP_EVENT_MEMCPY &&
-           (strstr(name, "DtoD") || strstr(name, "DeviceToDevice"));
+    return strstr(name, "DtoD") || strstr(name, "DeviceToDevice");
 }
 
 bool tp_trace_device_is(const struct tp_trace *trace, uint32_t event,
