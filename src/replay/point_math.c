@@ -105,7 +105,10 @@ TP_POINT(tanh)
 }
 TP_POINT(erf)
 {
-    return function(erf(x[0]), terms);
+    /* as 1 - p(x) exp(-x^2): as far off near 0 as near 1 */
+    const double value = function(erf(x[0]), terms);
+    *terms += 2;
+    return value;
 }
 TP_POINT(relu)
 {
@@ -353,7 +356,7 @@ TP_POINT(hardsigmoid)
 TP_POINT(hardswish)
 {
     const double part = within(x[0] + 3, 0, 6);
-    *terms = x[0] > -3 && x[0] < 3 ? 0.7 * fabs(x[0] * part) : 0;
+    *terms = x[0] > -3 && x[0] < 3 ? 1.1 * fabs(x[0] * part) : 0;
     return x[0] * part / 6;
 }
 TP_POINT(softsign)
