@@ -84,10 +84,10 @@ static void add_depth_panel(struct tp_fig *fig,
     if (fig->failed)
         return;
     const size_t count = add_columns(results, stretch, worst, limits);
-    series[0] = (struct tp_panel_series){"a call, the worst of neighbours",
-                                         worst, count, 1};
-    series[1] = (struct tp_panel_series){"where half of its digits are lost",
+    series[0] = (struct tp_panel_series){"where half of its digits are lost",
                                          limits, count, 2};
+    series[1] = (struct tp_panel_series){"a call, the worst of neighbours",
+                                         worst, count, 1};
     const char *step = "", *rank = "";
     if (first->step >= 0)
         step = tp_fig_text(fig, " step %" PRId64, first->step);
@@ -101,7 +101,8 @@ static void add_depth_panel(struct tp_fig *fig,
         .y = {.label = "change of results over that of arguments [1, log10]",
               .scale = TP_SCALE_LOG10},
         .series = series,
-        .series_count = 2};
+        .series_count = 2,
+        .bounds = 1};
     if (count > 1)
         tp_fig_add(fig, &panel);
 }

@@ -227,6 +227,22 @@ struct partial {
     int which;
 };
 
+/* What the products of what goes in lose where they are below the normal
+ * numbers of a dtype, relative. */
+static double lost_below(const struct partial *part, const double *x, double y,
+                         double given)
+{
+    const enum tp_dtype dtype = part->given->dtype;
+    double least = 1, own = fabs(given) > 0 ? fmin(1, fabs(given)) : 1;
+    for (int i = 0; i < part->point->count; i++)
+        if (fabs(x[i]) > 0)
+            least = fmin(least, fabs(x[i]));
+    if (fabs(y) > 0)
+        least = fmin(least, fabs(y));
+    return fmin(1, 4 * tp_dtype_underflow(dtype) /
+                       (least * fmin(least * least, own)));
+}
+
 /* An element, and how far it may be off. */
 static double gradient_at(const struct partial *part, int64_t at,
                           const struct tp_array_walk *walk, double *bound)
@@ -247,6 +263,8 @@ static double gradient_at(const struct partial *part, int64_t at,
              (part->call->unit * terms[0] + part->call->own * terms[1]);
     if (terms[0] > 0)
         *bound += part->call->unit * fabs(value);
+    if (terms[1] > 0 && part->given->dtype == TP_FLOAT16)
+        *bound += lost_below(part, x, y, given) * fabs(value);
     if (point->inexact) {
         const double changed =
             given * point->slope(rounded, y, part->which, other);

@@ -107,7 +107,10 @@ TP_POINT(tanh)
 }
 TP_POINT(erf)
 {
-    return function(erf(x[0]), terms);
+    /* as 1 - p(x) exp(-x^2): as far off near 0 as near 1 */
+    const double value = function(erf(x[0]), terms);
+    *terms += 2;
+    return value;
 }
 TP_POINT(relu)
 {
@@ -355,7 +358,8 @@ TP_POINT(hardsigmoid)
 TP_POINT(hardswish)
 {
     const double part = within(x[0] + 3, 0, 6);
-    *terms = 0.7 * fabs(x[0] * part); /* also x 6 / 6 is rounded twice      */
+    /* beyond 3, too, x 6 / 6 is rounded twice */
+    *terms = (x[0] < 3 ? 1.1 : 0.7) * fabs(x[0] * part);
     return x[0] * part / 6;
 }
 TP_POINT(softsign)

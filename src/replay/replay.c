@@ -54,10 +54,10 @@ static const struct tp_operator *row_of(const struct tp_dump_call *call,
         is_type(call, "Functional") || is_type(call, "Tensor") ||
         is_type(call, "VF") || is_type(call, "NPU") ||
         (is_type(call, "Torch") && tp_operator_is_ordered(call->name.path));
-    const struct tp_operator *row =
-        is_layer(call) ? tp_saved_operator_of(call->name.path)
-        : ours         ? tp_operator_of(call->name.path)
-                       : NULL;
+    const struct tp_operator *row = is_layer(call)
+                                        ? tp_saved_operator_of(call->name.path)
+                                    : ours ? tp_operator_of(call->name.path)
+                                           : NULL;
     *state = !row              ? TP_REPLAY_UNSUPPORTED
              : row->run        ? TP_REPLAY_JUDGED
              : *row->signature ? TP_REPLAY_RANDOM
@@ -109,8 +109,55 @@ struct sums {
     double dumped, product, all; /* of all finite elements, and the product */
     double ulps, rounded, steps; /* errors, those of one rounding; ulps     */
     bool unbounded; /* an element has no limit                             */
-    uint64_t nonfinite;
+    uint64_t nonfinite, nans;
+    uint64_t beyond; /* where a step may have left the range of the dtype   */
 };
+
+/* Magnitudes, but for zero, of all that goes into a call; and whether some is
+ * zero. */
+struct range {
+    double least, most, terms;
+    bool zero;
+};
+
+static void add_range(const struct tp_replay_call *replay, struct range *range)
+{
+    double given = 1, made = 1;
+    for (size_t i = 0; i < replay->call->count; i++) {
+        const struct tp_array *array = &replay->arrays[i];
+        for (int64_t k = 0; array->value && k < array->count; k++) {
+            const double size = fabs(array->value[k]);
+            range->zero |= size == 0;
+            if (size > range->most && size < INFINITY)
+                range->most = size;
+            if (size < range->least && size > 0)
+                range->least = size;
+        }
+        if (array->value)
+            given = fmax(given, (double)array->count);
+    }
+    for (size_t i = 0; i < replay->output_count; i++)
+        made = fmax(made, (double)replay->outputs[i].count);
+    range->terms = fmax(range->terms, given / made);
+    if (replay->forward)
+        add_range(replay->forward, range);
+}
+
+/* How what lies between arguments and results may be too large for a dtype. */
+enum wild { TAME, QUOTIENT, SQUARE };
+
+static enum wild wildness(const struct tp_replay_call *replay,
+                          enum tp_dtype dtype)
+{
+    struct range range = {INFINITY, 1, 1, false};
+    const double largest = tp_dtype_largest(dtype);
+    if (dtype != TP_FLOAT16)
+        return TAME; /* the others reach as far as float32                 */
+    add_range(replay, &range);
+    return range.most * fmax(range.most, range.terms) > largest ? SQUARE
+           : range.zero || range.most / range.least > largest   ? QUOTIENT
+                                                                : TAME;
+}
 
 static double limit_of(const struct tp_array *computed, int64_t i)
 {
@@ -150,6 +197,7 @@ static void add(struct sums *sums, double dumped, double computed, double limit)
 {
     const double error = dumped - computed;
     sums->nonfinite += !isfinite(dumped) && !isfinite(computed);
+    sums->nans += isnan(dumped) && !isfinite(computed);
     sums->unbounded |= !isfinite(limit) && isfinite(computed);
     if (!isfinite(error))
         return;
@@ -177,14 +225,23 @@ static void add_ulps(struct sums *sums, enum tp_dtype dtype, double dumped,
     sums->steps += step * step;
 }
 
-static void compare(const struct tp_array *computed,
+/* Where steps left the range of the dtype no numbers are left, and zeros of
+ * what squares divide. */
+static void compare(const struct tp_replay_call *replay,
                     const struct tp_array *dumped, size_t result,
                     struct sums *sums, struct tp_replay_verdict *verdict)
 {
+    const struct tp_array *computed = &replay->outputs[result];
+    const enum wild wild = wildness(replay, computed->dtype);
     for (int64_t i = 0; i < computed->count; i++) {
         const double v = computed->value[i], d = dumped->value[i];
         const double limit = limit_of(computed, i);
         const double excess = excess_of(computed->dtype, d, v, limit);
+        if (wild != TAME && excess > 1 && computed->bound &&
+            (!isfinite(d) || (d == 0 && wild == SQUARE))) {
+            sums->beyond++;
+            continue;
+        }
         add(sums, d, v, limit);
         add_ulps(sums, computed->dtype, d, v);
         if (verdict->at >= 0 && !(excess > verdict->excess))
@@ -230,7 +287,7 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
         status = tp_fail(err, TP_E_DAMAGED, -1,
                          "the file of a result has another shape");
     if (status == TP_OK)
-        compare(computed, &dumped, result, sums, verdict);
+        compare(replay, &dumped, result, sums, verdict);
     verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);
     return status;
@@ -253,6 +310,8 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
     verdict->ulp_rounded = sqrt(sums.rounded / sums.steps);
     verdict->own_unbounded = sums.unbounded;
     verdict->nonfinite = sums.nonfinite;
+    verdict->nans = sums.nans;
+    verdict->beyond = sums.beyond;
     return status;
 }
 
@@ -316,8 +375,7 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
     verdict->excess_own = verdict->excess;
-    verdict->cast =
-        replay->cast || (replay->forward && replay->forward->cast);
+    verdict->cast = replay->cast || (replay->forward && replay->forward->cast);
     if (status == TP_OK)
         status = check_quantised(replay, verdict, err);
     if (status == TP_OK)

@@ -56,6 +56,9 @@ struct tp_replay_verdict {
                              results that were dumped                       */
     uint64_t nonfinite;   /* NaN and infinities of results, both computed and
                              dumped, where all that goes in is finite         */
+    uint64_t nans;        /* NaN among them                                  */
+    uint64_t beyond;      /* NaN, infinities and zeros of fp16 that steps on the
+                             way may have made by leaving its range           */
 };
 
 /* The operator of a forward call, and of a backward call; NULL: it calls none

@@ -18,10 +18,14 @@
 #include <string.h>
 
 #include "damage/damage_shape.h"
+#include "replay/op_family.h"
+#include "replay/replay_condition.h"
+#include "replay/sum_terms.h"
 
 const char *const tp_explain_words[TP_EXPLAIN_IDS] = {
-    "nothing", "kept",    "stale", "no_bias", "transposed",
-    "eps",     "formula", "scale", "region",  "steps"};
+    "nothing", "kept",    "stale",       "no_bias", "transposed",
+    "eps",     "formula", "scale",       "lost",    "region",
+    "steps",   "unlike",  "cancellation"};
 
 /* How far back other calls of an API are looked at. */
 enum { CALLS_BACK = 8 };
@@ -357,6 +361,51 @@ static bool try_scale(struct tries *t)
     return distinct > 1;
 }
 
+/* The floating dtype of tensors with a rounding. */
+static enum tp_dtype dtype_of(double rounding)
+{
+    static const enum tp_dtype dtypes[] = {TP_FLOAT16, TP_BFLOAT16,
+                                           TP_FLOAT8_E4M3FN, TP_FLOAT8_E5M2};
+    size_t i = 0;
+    while (i + 1 < sizeof dtypes / sizeof *dtypes &&
+           tp_dtype_rounding(dtypes[i]) < rounding)
+        i++;
+    return dtypes[i];
+}
+
+static struct tp_sum sum_of(const struct tries *t)
+{
+    return (struct tp_sum){&t->call, t->verdict->operator, t->call.outputs,
+                           t->dumped};
+}
+
+/* Whether it is what sums in fewer bits give (sum_terms.h). */
+static bool sums_in(const struct tries *t, double rounding, bool exactly,
+                    bool *known)
+{
+    const struct tp_sum sum = sum_of(t);
+    *known = false;
+    return t->count == 1 && t->call.output_count == 1 &&
+           tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
+}
+
+/* A sum in few bits stands still, too, as if the rest had been lost. */
+static bool try_lost(struct tries *t)
+{
+    const struct tp_sum sum = sum_of(t);
+    int64_t count;
+    bool known;
+    if (t->count != 1 || t->call.output_count != 1)
+        return false;
+    const int64_t lost = tp_sum_lost(&sum, &count);
+    if (lost == 0 || sums_in(t, t->call.own, true, &known))
+        return false;
+    SAY(t,
+        "the last %" PRId64 " of %" PRId64 " terms of each sum were left out",
+        lost, count);
+    return true;
+}
+
 /* Rounding is scattered. */
 static bool has_shape(const struct tp_damage_shape *shape)
 {
@@ -405,6 +454,19 @@ static bool try_region(struct tries *t)
     return t->explain->words[0] != '\0';
 }
 
+/* Whether an error is that of fewer bits: of sums as they come out, else by a
+ * few roundings of what goes in. */
+static bool fits_fewer(struct tries *t, double unit)
+{
+    enum { ROUNDINGS = 8 };
+    /* Of 4096 random terms, of which a bound says nothing any more. */
+    enum { UNKNOWN_ROUNDINGS = 64 };
+    bool known;
+    return sums_in(t, unit, false, &known) ||
+           t->verdict->relative <= (known ? ROUNDINGS : UNKNOWN_ROUNDINGS) *
+                                       (unit + t->verdict->bound);
+}
+
 /* Fewer bits between the steps than the tensors have. */
 static bool try_steps(struct tries *t)
 {
@@ -412,21 +474,42 @@ static bool try_steps(struct tries *t)
         int bits;
         const char *words;
     } steps[] = {{-11, "fp16 or TF32"}, {-8, "bf16"}};
-    /* Of 4096 random terms, of which a bound says nothing any more. */
-    enum { ROUNDINGS = 64 };
     const double unit = t->call.unit;
     bool fit = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !fit; i++) {
         t->call.unit = ldexp(1, steps[i].bits);
-        fit = t->call.unit > unit &&
-              t->verdict->relative <=
-                  ROUNDINGS * (t->call.unit + t->verdict->bound) &&
-              fits(t);
+        fit = t->call.unit > unit && fits(t) && fits_fewer(t, t->call.unit);
         if (fit)
             SAY(t, "every step was rounded to %s", steps[i].words);
     }
     t->call.unit = unit;
     return fit;
+}
+
+/* Roundings that a result may be off by norms, of sums that are not known: of
+ * attention and norms, whose sums are not what is off, and of products. Others,
+ * and gradients, may cancel. */
+static double roundings_of(const struct tries *t)
+{
+    const enum tp_op_family family = tp_op_family_of(t->verdict->operator);
+    return t->call.forward                                     ? INFINITY
+           : family == TP_OP_ATTENTION || family == TP_OP_NORM ? 6
+           : family == TP_OP_PRODUCT                           ? 64
+                                                               : INFINITY;
+}
+
+/* Beyond what steps in the tensors' own dtype truly lose. */
+static bool try_unlike(struct tries *t)
+{
+    bool known;
+    if (!t->strict || sums_in(t, t->call.own, false, &known))
+        return false;
+    if (!known && !(t->verdict->relative >
+                    roundings_of(t) * t->call.own + t->verdict->bound))
+        return false;
+    SAY(t, "its steps in %s would be less off, or elsewhere",
+        tp_dtype_info(dtype_of(t->call.own))->name);
+    return true;
 }
 
 /* --- the whole ------------------------------------------------------------ */
@@ -444,27 +527,71 @@ static enum tp_status read_dumped(struct tries *t, struct tp_error *err)
     return status;
 }
 
+/* Whether a result is nearly nothing beside what a rounding of the arguments
+ * makes of it, and off by no more than a few of these. */
+static bool is_cancelled(struct tries *t)
+{
+    enum { ROUNDINGS = 4 };
+    double off = 0, size = 0;
+    for (size_t i = 0; i < t->count; i++)
+        for (int64_t k = 0; k < t->dumped[i].count; k++) {
+            const double v = t->call.outputs[i].value[k];
+            const double d = t->dumped[i].value[k] - v;
+            off += d * d;
+            size += isfinite(v) ? v * v : 0;
+        }
+    const double change = tp_condition_change(&t->call, t->verdict->operator);
+    if (!(sqrt(off) <= ROUNDINGS * change) ||
+        !(sqrt(size) <= ROUNDINGS * change))
+        return false;
+    SAY(t,
+        "its terms cancel: it is %.2g by norms, a rounding of its "
+        "arguments changes it by %.2g, and it is off by %.2g",
+        sqrt(size), change, sqrt(off));
+    return true;
+}
+
+/* First with accumulation in float32, then with every step in the tensors' own
+ * dtype, whose bounds tell less. */
 static void try_all(struct tries *t)
 {
     static const struct {
         enum tp_explain_id id;
         bool (*holds)(struct tries *t);
-    } mistakes[] = {
-        {TP_EXPLAIN_KEPT, try_kept},    {TP_EXPLAIN_STALE, try_stale},
-        {TP_EXPLAIN_NO_BIAS, try_bias}, {TP_EXPLAIN_TRANSPOSED, try_transposed},
-        {TP_EXPLAIN_EPS, try_eps},      {TP_EXPLAIN_FORMULA, try_formula},
-        {TP_EXPLAIN_SCALE, try_scale},  {TP_EXPLAIN_REGION, try_region},
-        {TP_EXPLAIN_STEPS, try_steps}};
-    if (!t->strict)
-        t->call.unit = fmax(t->call.unit, t->call.own);
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        t->explain->words[0] = '\0';
-        fits(t); /* the results as they should be                           */
-        if (t->call.output_count == t->count &&
-            !(t->strict && mistakes[i].id == TP_EXPLAIN_STEPS) &&
-            mistakes[i].holds(t)) {
-            t->explain->id = mistakes[i].id;
-            return;
+    } mistakes[] = {{TP_EXPLAIN_KEPT, try_kept},
+                    {TP_EXPLAIN_STALE, try_stale},
+                    {TP_EXPLAIN_NO_BIAS, try_bias},
+                    {TP_EXPLAIN_TRANSPOSED, try_transposed},
+                    {TP_EXPLAIN_EPS, try_eps},
+                    {TP_EXPLAIN_FORMULA, try_formula},
+                    {TP_EXPLAIN_LOST, try_lost},
+                    {TP_EXPLAIN_SCALE, try_scale},
+                    {TP_EXPLAIN_REGION, try_region},
+                    {TP_EXPLAIN_STEPS, try_steps},
+                    {TP_EXPLAIN_UNLIKE, try_unlike}};
+    const size_t count = sizeof mistakes / sizeof *mistakes;
+    if (is_cancelled(t)) {
+        t->explain->id = TP_EXPLAIN_CANCELLED;
+        return;
+    }
+    bool known;
+    fits(t);
+    if (t->strict && sums_in(t, t->call.own, true, &known))
+        return; /* to the last bit                                          */
+    for (int pass = t->strict; pass < 2; pass++) {
+        if (pass == 1 && !t->strict)
+            t->call.unit = fmax(t->call.unit, t->call.own);
+        for (size_t i = 0; i < count; i++) {
+            const enum tp_explain_id id = mistakes[i].id;
+            t->explain->words[0] = '\0';
+            fits(t); /* the results as they should be                       */
+            if (t->call.output_count == t->count &&
+                !(t->strict && id == TP_EXPLAIN_STEPS) &&
+                !(pass == 0 && id >= TP_EXPLAIN_REGION) &&
+                mistakes[i].holds(t)) {
+                t->explain->id = id;
+                return;
+            }
         }
     }
     t->explain->words[0] = '\0';
@@ -507,6 +634,17 @@ bool tp_replay_is_wrong(const struct tp_replay_verdict *verdict,
 {
     const enum tp_replay_level level = tp_replay_level_of(verdict);
     return verdict->state == TP_REPLAY_JUDGED &&
+           explain->id != TP_EXPLAIN_CANCELLED &&
            (level == TP_REPLAY_UNEXPLAINED ||
             (level == TP_REPLAY_LOW_PRECISION && explain->id));
+}
+
+const char *tp_replay_judgement(const struct tp_replay_verdict *verdict,
+                                const struct tp_explain *explain)
+{
+    return tp_replay_is_wrong(verdict, explain) ? "wrong"
+           : tp_replay_level_of(verdict) == TP_REPLAY_LOW_PRECISION &&
+                   explain->id != TP_EXPLAIN_CANCELLED
+               ? "narrow"
+               : "explained";
 }

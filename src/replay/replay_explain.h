@@ -15,8 +15,13 @@ enum tp_explain_id {
     TP_EXPLAIN_EPS,        /* another eps                                   */
     TP_EXPLAIN_FORMULA,    /* the other formula, or training or not         */
     TP_EXPLAIN_SCALE,      /* all of it times a number                      */
+    TP_EXPLAIN_LOST,       /* sums without their last terms                 */
     TP_EXPLAIN_REGION,     /* right but for a part                          */
     TP_EXPLAIN_STEPS,      /* every step in fewer bits than its tensors have */
+    TP_EXPLAIN_UNLIKE,     /* off as sums in its tensors' dtype are not, only
+                              bounded by these                              */
+    TP_EXPLAIN_CANCELLED,  /* nothing wrong: what is left of terms that cancel,
+                              and a rounding of the arguments changes as much */
     TP_EXPLAIN_IDS
 };
 
@@ -45,5 +50,9 @@ enum tp_status tp_replay_explain(const struct tp_dump *dump, size_t place,
  * than by fewer bits. */
 bool tp_replay_is_wrong(const struct tp_replay_verdict *verdict,
                         const struct tp_explain *explain);
+
+/* "explained", "narrow" or "wrong". */
+const char *tp_replay_judgement(const struct tp_replay_verdict *verdict,
+                                const struct tp_explain *explain);
 
 #endif

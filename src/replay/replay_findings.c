@@ -166,6 +166,18 @@ static void say_overflow(const struct finder *f,
                          const struct tp_replay_row *row,
                          struct tp_dump_finding *finding)
 {
+    if (!row->overflows) {
+        finding->evidence = tp_arena_format(
+            &f->findings->arena,
+            "%" PRIu64
+            " elements of its results are NaN, infinite or zero, and "
+            "in fp64 they are not: squares, sums or quotients of its arguments "
+            "are beyond what fp16 holds.%s",
+            row->verdict.beyond, where(f, row));
+        finding->suggestion =
+            "Scale its arguments, or compute it in bf16 or float32.";
+        return;
+    }
     finding->evidence = tp_arena_format(
         &f->findings->arena,
         "%" PRIu64 " elements of its results are finite, up to %.3g in "
@@ -177,18 +189,56 @@ static void say_overflow(const struct finder *f,
         "exponents: bf16 or float32 for fp16.";
 }
 
+/* What made a NaN or infinity of numbers. */
+enum origin { EMPTY, FEW, INFINITE, OUTSIDE };
+
+static enum origin origin_of(const struct finder *f,
+                             const struct tp_replay_row *row)
+{
+    const struct tp_dump_place *place = place_of(f, row);
+    const struct tp_dump_call *call = call_of(f, row);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &place->items[call->first + i];
+        if (item->kind != TP_DUMP_TENSOR || item->place == TP_MSPROBE_OUTPUT)
+            continue;
+        for (int k = 0; k < item->dims; k++)
+            if (item->shape[k] == 0)
+                return EMPTY;
+    }
+    return row->verdict.operator->run == tp_run_variance ? FEW
+           : row->verdict.nans                           ? OUTSIDE
+                                                         : INFINITE;
+}
+
 static void say_nonfinite(const struct finder *f,
                           const struct tp_replay_row *row,
                           struct tp_dump_finding *finding)
 {
+    static const struct {
+        const char *what, *advice;
+    } texts[] = {
+        [EMPTY] = {"an argument has no elements",
+                   "See why nothing was selected: a mean, or a loss, of no "
+                   "elements is NaN; leave it out where there are none."},
+        [FEW] = {"a variance of no more elements than its correction takes off "
+                 "is 0 / 0",
+                 "Give it more elements, or correction=0."},
+        [INFINITE] = {"it divides by zero, takes the logarithm of zero, or "
+                      "the like",
+                      "Keep zeros out of its arguments: add an eps to what "
+                      "divides, clamp what a logarithm is given."},
+        [OUTSIDE] = {"the function is not defined there",
+                     "Find what makes the argument leave the range where the "
+                     "function is defined: a logarithm or root of a negative "
+                     "number, zero times infinity."}};
+    const enum origin origin = origin_of(f, row);
     finding->evidence = tp_arena_format(
         &f->findings->arena,
-        "%" PRIu64 " elements of its results are NaN or infinite, and so they "
-        "are in fp64, of arguments that are all finite.%s",
-        row->nonfinite, where(f, row));
-    finding->suggestion =
-        "Keep its arguments where the function is defined: clamp what a "
-        "logarithm or a root is given, add an eps to what divides.";
+        "%" PRIu64 " elements of its results, %" PRIu64
+        " of them NaN, are no numbers, in fp64 either, of arguments that are "
+        "all finite: %s.%s",
+        row->nonfinite, row->verdict.nans, texts[origin].what, where(f, row));
+    finding->suggestion = texts[origin].advice;
 }
 
 static void say_repeat(const struct finder *f, const struct tp_replay_row *row,
@@ -213,6 +263,16 @@ static void say_condition(const struct finder *f,
                           const struct tp_replay_row *row,
                           struct tp_dump_finding *finding)
 {
+    if (row->explain.id == TP_EXPLAIN_CANCELLED) {
+        finding->evidence = tp_arena_format(&f->findings->arena,
+                                            "Cancellation, no damage: %s.%s",
+                                            row->explain.words, where(f, row));
+        finding->suggestion =
+            "Nothing is to be done where this is meant to be zero; else "
+            "compute "
+            "the arguments, not only the call, in higher precision.";
+        return;
+    }
     finding->evidence = tp_arena_format(
         &f->findings->arena,
         "With the last bit of its arguments turned, its results change %.3g "
@@ -263,14 +323,19 @@ static double badness_of(const struct finder *f,
     if (id == TP_REPLAY_WRONG)
         return wrong ? row->verdict.excess : 0;
     if (id == TP_REPLAY_NARROW)
-        return !wrong && level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess
-                                                          : 0;
+        return !wrong && level == TP_REPLAY_LOW_PRECISION && !row->explain.id
+                   ? row->verdict.excess
+                   : 0;
     if (id == TP_REPLAY_NONFINITE)
         return row->nonfinite ? 1 + (double)row->nonfinite : 0;
     if (id == TP_REPLAY_REPEAT)
         return row->differs ? 2 : 0;
     if (id == TP_REPLAY_OVERFLOW)
-        return row->overflows ? row->largest : 0;
+        return row->overflows        ? row->largest
+               : row->verdict.beyond ? 1 + (double)row->verdict.beyond
+                                     : 0;
+    if (row->explain.id == TP_EXPLAIN_CANCELLED)
+        return 2;
     return row->amplification * sqrt(rounding_of(f, row));
 }
 
@@ -300,31 +365,47 @@ static struct tp_dump_finding *find(const struct finder *f,
     return NULL;
 }
 
-static enum tp_status note(const struct finder *f,
-                           const struct tp_replay_row *row,
-                           enum tp_replay_finding_id id, double badness)
+static enum tp_severity level_of(const struct finder *f,
+                                 const struct tp_replay_row *row,
+                                 enum tp_replay_finding_id id)
 {
     static const enum tp_severity levels[TP_REPLAY_FINDING_IDS] = {
         TP_SEVERITY_HIGH,   TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM,
         TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH, TP_SEVERITY_LOW,
         TP_SEVERITY_LOW};
+    static const enum tp_severity of_origins[] = {[EMPTY] = TP_SEVERITY_LOW,
+                                                  [FEW] = TP_SEVERITY_LOW,
+                                                  [INFINITE] =
+                                                      TP_SEVERITY_MEDIUM,
+                                                  [OUTSIDE] = TP_SEVERITY_HIGH};
+    return id == TP_REPLAY_NONFINITE ? of_origins[origin_of(f, row)]
+                                     : levels[id];
+}
+
+static enum tp_status note(const struct finder *f,
+                           const struct tp_replay_row *row,
+                           enum tp_replay_finding_id id, double badness)
+{
     static void (*const say[TP_REPLAY_FINDING_IDS])(
         const struct finder *f, const struct tp_replay_row *row,
         struct tp_dump_finding *finding) = {
         say_wrong,     say_dropout, say_narrow,   say_overflow,
         say_nonfinite, say_repeat,  say_condition};
+    const enum tp_severity level = level_of(f, row, id);
     struct tp_dump_finding *finding = find(f, id, &call_of(f, row)->name);
     const uint64_t count = finding ? finding->count + 1 : 1;
-    if (finding && badness <= finding->excess) {
+    if (finding && (level < finding->level ||
+                    (level == finding->level && badness <= finding->excess))) {
         finding->count = count;
         return TP_OK;
     }
     if (!finding) {
         enum tp_status status = tp_dump_finding_new(
-            f->findings, &tp_replay_rules[id], levels[id], &finding, f->err);
+            f->findings, &tp_replay_rules[id], level, &finding, f->err);
         if (status != TP_OK)
             return status;
     }
+    finding->level = level;
     finding->step = row->step;
     finding->rank = row->rank;
     finding->order = row->order;

@@ -19,6 +19,7 @@
 
 #include "replay/accumulate.h"
 #include "replay/dtype_round.h"
+#include "replay/sum_terms.h"
 
 const char *const tp_repair_words[TP_REPAIR_CAUSES] = {
     "unknown", "cancellation", "variance", "logits", "logarithm", "sum"};
@@ -324,53 +325,6 @@ enum tp_status tp_repair_condition(const struct tp_dump_place *place,
 
 /* --- sums ----------------------------------------------------------------- */
 
-/* The terms of element `at` of a linear: products, and the bias. */
-static int64_t linear_terms(const struct tp_replay_call *call, int64_t at,
-                            double **terms)
-{
-    const struct tp_array *x = tp_arg_array(call, "input"),
-                          *w = tp_arg_array(call, "weight"),
-                          *bias = tp_arg_array(call, "bias");
-    if (!x || !w || x->dims < 1 || w->dims != 2 || w->shape[1] < 1)
-        return 0;
-    const int64_t k = w->shape[1], row = at / w->shape[0],
-                  column = at % w->shape[0];
-    if ((row + 1) * k > x->count || !(*terms = calloc((size_t)k + 1, 8)))
-        return 0;
-    for (int64_t i = 0; i < k; i++)
-        (*terms)[i] = x->value[row * k + i] * w->value[column * k + i];
-    if (bias)
-        (*terms)[k] = bias->value[column];
-    return bias ? k + 1 : k;
-}
-
-/* Of a sum of all elements, or along one axis. */
-static int64_t sum_terms(const struct tp_replay_call *call, int64_t at,
-                         double **terms)
-{
-    const struct tp_array *x = tp_arg_array(call, "input");
-    struct tp_error err = {0};
-    int64_t axes[TP_LIMIT_DIMS], inner = 1, length = x ? x->count : 0;
-    int axis = 0;
-    const int given = tp_arg_integers(call, "dim", axes);
-    if (!x || given > 1 || x->count == 0)
-        return 0;
-    if (given == 1) {
-        if (tp_arg_axis(call, "dim", axes[0], x->dims, &axis, &err) != TP_OK)
-            return 0;
-        for (int i = axis + 1; i < x->dims; i++)
-            inner *= x->shape[i];
-        length = x->shape[axis];
-    }
-    const int64_t first = given ? at / inner * inner * length + at % inner : 0;
-    if (first + (length - 1) * inner >= x->count ||
-        !(*terms = calloc((size_t)length + 1, 8)))
-        return 0;
-    for (int64_t i = 0; i < length; i++)
-        (*terms)[i] = x->value[first + i * inner];
-    return length;
-}
-
 /* What the schemes give of the terms, relative to their sum. */
 static void try_schemes(struct repairer *r, const double *terms, int64_t count,
                         enum tp_dtype dtype)
@@ -423,13 +377,8 @@ enum tp_status tp_repair_steps(const struct tp_dump_place *place,
     enum tp_status status = tp_replay_call_load(&replay, &own);
     const struct tp_array *input =
         status == TP_OK ? tp_arg_array(&replay, "input") : NULL;
-    if (input && !replay.forward && verdict->result == 0)
-        count = operator->run == tp_run_linear
-                    ? linear_terms(&replay, verdict->at, &terms)
-                :
-                operator->run == tp_run_sum
-                    ? sum_terms(&replay, verdict->at, &terms)
-                    : 0;
+    if (input && verdict->result == 0)
+        count = tp_sum_terms(&replay, operator, verdict->at, &terms);
     if (count > 1)
         try_schemes(&r, terms, count, input->dtype);
     free(terms);

@@ -143,7 +143,7 @@ static enum tp_status repair(const struct work *work, struct slot *slot,
 {
     const struct tp_dump_place *place = &work->dump->places[slot->place];
     const struct tp_dump_call *call = call_of(work, slot);
-    if (is_odd(slot) && !tp_replay_is_wrong(&slot->verdict, &slot->explain))
+    if (is_odd(slot) && !slot->explain.id)
         return tp_repair_steps(place, call, &slot->verdict, &slot->repair, err);
     return slot->verdict.state == TP_REPLAY_JUDGED &&
                    slot->perturbed.amplification >
@@ -433,8 +433,8 @@ static void make_row(const struct work *work, const struct slot *slot,
         .error_fp32 = errors[0],
         .error_bf16 = errors[1],
         .error_fp8 = errors[2],
-        .cause = tp_replay_is_wrong(verdict, &slot->explain)
-                     ? tp_explain_words[slot->explain.id]
+        .judgement = judged ? tp_replay_judgement(verdict, &slot->explain) : "",
+        .cause = slot->explain.id     ? tp_explain_words[slot->explain.id]
                  : slot->repair.cause ? tp_repair_words[slot->repair.cause]
                                       : "",
         .dropout = slot->dropout,

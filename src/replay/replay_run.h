@@ -37,6 +37,7 @@ struct tp_replay_row {
     const char *reason; /* in a sentence; "": replayed                     */
     const char *dtype;  /* of the first result, "torch.bfloat16"           */
     const char *shape;  /* "torch.Size([2, 8])"                            */
+    const char *judgement; /* "explained", "narrow", "wrong"; "": not judged  */
     const char *cause;  /* of a wrong result one of tp_explain_words; of
                            one that loses digits of tp_repair_words; or "" */
     double error;       /* of the results against fp64, by L2 norms        */

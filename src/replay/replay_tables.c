@@ -16,6 +16,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, dtype, ""),
     TP_COLUMN(struct tp_replay_row, shape, ""),
     TP_COLUMN(struct tp_replay_row, family, ""),
+    TP_COLUMN(struct tp_replay_row, judgement, ""),
     TP_COLUMN(struct tp_replay_row, cause, ""),
     TP_COLUMN(struct tp_replay_row, error, "1"),
     TP_COLUMN(struct tp_replay_row, bound, "1"),

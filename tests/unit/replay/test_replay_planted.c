@@ -457,3 +457,132 @@ Test(replay_planted, knows_the_input_of_another_call)
     cr_expect_eq(explain.id, TP_EXPLAIN_KEPT, "%s", explain.words);
     cr_expect(tp_replay_is_wrong(&verdict, &explain));
 }
+
+/* --- sums in few bits, and what their bounds would hide --------------------
+ */
+
+enum plant { SUMS, CHUNKS, QUARTER, SCALED };
+
+/* Results of x W^T in bf16, as they are with a mistake. */
+static void make_planted(const double *x, const double *w, enum plant plant,
+                         double *made)
+{
+    enum { CHUNK = 128 };
+    const int count = plant == QUARTER ? LONG - LONG / 4 : LONG;
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < ROWS; k++) {
+            double sum = 0, part = 0;
+            for (int j = 0; j < count; j++) {
+                const double term = x[i * LONG + j] * w[k * LONG + j];
+                if (plant == SUMS)
+                    sum = tp_dtype_round(TP_BFLOAT16, sum + term);
+                else
+                    part = plant == CHUNKS
+                               ? tp_dtype_round(TP_BFLOAT16, part + term)
+                               : part + term;
+                if (plant == CHUNKS && j % CHUNK == CHUNK - 1) {
+                    sum = tp_dtype_round(TP_BFLOAT16, sum + part);
+                    part = 0;
+                }
+            }
+            if (plant == QUARTER || plant == SCALED)
+                sum = part * (plant == SCALED ? 1.05 : 1);
+            made[i * ROWS + k] = tp_dtype_round(TP_BFLOAT16, sum);
+        }
+}
+
+static void judge_planted(bool positive, enum plant plant,
+                          struct tp_replay_verdict *verdict,
+                          struct tp_explain *explain)
+{
+    static double x[ROWS * LONG], w[ROWS * LONG];
+    const int64_t in[] = {ROWS, LONG}, out[] = {ROWS, ROWS};
+    double made[ROWS * ROWS];
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    fill(x, ROWS * LONG, 0);
+    fill(w, ROWS * LONG, 2);
+    for (int i = 0; !positive && i < ROWS * LONG; i++)
+        x[i] = tp_dtype_round(TP_BFLOAT16, sin(0.37 * i * i));
+    make_planted(x, w, plant, made);
+    calls_call(&m, "Functional.linear.0.forward");
+    calls_tensor(&m, TP_BFLOAT16, 2, in, x);
+    calls_tensor(&m, TP_BFLOAT16, 2, in, w);
+    calls_results(&m, "");
+    calls_tensor(&m, TP_BFLOAT16, 2, out, made);
+    calls_done(&m);
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    cr_assert_eq(
+        tp_replay_judge(&dump.places[0], dump.places[0].calls, verdict, &err),
+        TP_OK);
+    cr_assert_eq(tp_replay_explain(&dump, 0, 0, verdict, explain, &err), TP_OK);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+}
+
+Test(replay_planted, tells_what_is_lost_from_what_sums_in_bf16_lose)
+{
+    static const struct {
+        enum plant plant;
+        bool wrong;
+        enum tp_explain_id id;
+    } cases[] = {{SUMS, false, TP_EXPLAIN_NOTHING},
+                 {CHUNKS, false, TP_EXPLAIN_NOTHING},
+                 {QUARTER, true, TP_EXPLAIN_LOST},
+                 {SCALED, true, TP_EXPLAIN_SCALE}};
+    for (int positive = 0; positive <= 1; positive++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct tp_replay_verdict verdict;
+            struct tp_explain explain;
+            judge_planted(positive, cases[i].plant, &verdict, &explain);
+            cr_expect_neq(tp_replay_level_of(&verdict), TP_REPLAY_EXPLAINED,
+                          "%zu, %d: %g", i, positive, verdict.excess);
+            cr_expect_eq(tp_replay_is_wrong(&verdict, &explain), cases[i].wrong,
+                         "%zu, %d: %s", i, positive, explain.words);
+            cr_expect_eq(explain.id, cases[i].id, "%zu, %d: %s", i, positive,
+                         explain.words);
+        }
+}
+
+/* A gradient that is zero but for rounding is no multiple of what it should
+ * be; the same call off by more than a rounding of its arguments makes is. */
+Test(replay_planted, takes_what_cancels_for_what_it_is)
+{
+    for (int far = 0; far <= 1; far++) {
+        enum { N = 8 };
+        const int64_t shape[] = {N};
+        double x[N], y[N], made[N];
+        struct calls_maker m = calls_begin();
+        struct tp_dump dump;
+        struct tp_error err = {0};
+        struct tp_replay_verdict verdict;
+        struct tp_explain explain = {.id = TP_EXPLAIN_NOTHING};
+        for (int i = 0; i < N; i++) {
+            x[i] = tp_dtype_round(TP_BFLOAT16, 1 + 0.1 * i);
+            y[i] = x[i] * (1 + ldexp(i % 2 ? 1 : -1, -12));
+            y[i] = (float)y[i];
+            made[i] = (far ? 60 : 1) * (i % 3 ? 4e-3 : -4e-3);
+        }
+        calls_call(&m, "Torch.sub.0.forward");
+        calls_tensor(&m, TP_BFLOAT16, 1, shape, x);
+        calls_tensor(&m, TP_FLOAT32, 1, shape, y);
+        calls_results(&m, "");
+        calls_tensor(&m, TP_FLOAT32, 1, shape, made);
+        calls_done(&m);
+        calls_write(&m);
+        cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+        cr_assert_eq(tp_replay_judge(&dump.places[0], dump.places[0].calls,
+                                     &verdict, &err),
+                     TP_OK);
+        cr_assert_eq(tp_replay_explain(&dump, 0, 0, &verdict, &explain, &err),
+                     TP_OK);
+        cr_expect_eq(explain.id == TP_EXPLAIN_CANCELLED, !far, "%s",
+                     explain.words);
+        cr_expect_eq(tp_replay_is_wrong(&verdict, &explain), far == 1, "%s",
+                     explain.words);
+        tp_dump_clear(&dump);
+        calls_end(&m);
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPLAY_SUM_TERMS_H
+#define TP_REPLAY_SUM_TERMS_H
+
+#include "replay/operators.h"
+
+/* What an element of a result is the sum of. */
+
+/* The terms of element `at` of a loaded forward call's only result, to be
+ * freed; their number, 0: none are known. */
+int64_t tp_sum_terms(const struct tp_replay_call *call,
+                     const struct tp_operator *row, int64_t at, double **terms);
+
+/* A result that was computed, and as it was dumped. */
+struct tp_sum {
+    const struct tp_replay_call *call;
+    const struct tp_operator *row;
+    const struct tp_array *computed, *dumped;
+};
+
+/*
+ * Whether it is what sums give whose steps are rounded to `dtype`: in one of
+ * the usual orders, and no further off than the order matters, or `exactly` so.
+ * `known` says whether it was looked at.
+ */
+bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
+                 bool *known);
+
+/* How many of the last terms of `count` each element is without; 0: that is
+ * not what it is. Of at least four elements. */
+int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count);
+
+#endif
