@@ -16,7 +16,7 @@ find draw -name '*.png' | while read -r png; do
 done
 # testdata/logs has something to show in every figure there is.
 tprof-analyze list figures |
-    awk '!/trace_analysis|\((compare|replay)\)/ { print $1 }' |
+    awk '!/trace_analysis|trace_comparison|\((compare|replay)\)/ { print $1 }' |
     while read -r figure; do
         [ -s "draw/$figure.png" ] || echo "not drawn: $figure"
 done
