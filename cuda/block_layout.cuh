@@ -91,14 +91,13 @@ __device__ void along_rows(const layout &at, TAKE take)
 }
 
 /* Starts such a kernel of one argument, for blocks that `lanes` threads share,
- * with so many sums of each thread. */
+ * with so many bytes of shared memory. */
 template <class KERNEL, class JOB>
 int start(const tp_kernel_place *place, KERNEL kernel, const JOB &job,
-          unsigned lanes, unsigned sums)
+          unsigned lanes, unsigned shared)
 {
     const uint64_t together = THREADS / lanes;
     uint64_t grid = (job.at.blocks + together - 1) / together;
-    const unsigned shared = shared_bytes(sums);
     const cudaError_t status = tp_resident_grid(
         kernel, THREADS, shared, place->multiprocessors, &grid);
     if (status != cudaSuccess)

@@ -16,8 +16,8 @@ extern "C" {
 
 enum { TP_DEVICE_NAME_MAX = 256, TP_DEVICE_REASON_MAX = 256 };
 
-/* Whether `--device auto` uses a device: not before it has been measured
- * where one wins (README.md here). */
+/* Whether `--device auto` uses a device: its start takes longer than most
+ * runs do without (measured, README.md here). */
 enum { TP_DEVICE_AUTO = 0 };
 
 /* One device, as `list devices` shows it. */

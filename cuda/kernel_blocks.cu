@@ -419,9 +419,9 @@ int start_stored(const struct tp_kernel_place *place,
     const bool two = job->columns % 2 == 0 && at % (2 * sizeof(STORED)) == 0;
     if (job->columns == 0)
         return start(place, kind::rows, made, sharers<STORED, BLOCK>::LANES,
-                     SUMS);
+                     shared_bytes(SUMS));
     auto kernel = two ? kind::two : kind::columns;
-    return start(place, kernel, made, 1, SUMS);
+    return start(place, kernel, made, 1, shared_bytes(SUMS));
 }
 
 template <int BLOCK>

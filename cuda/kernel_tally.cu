@@ -9,11 +9,14 @@ extern "C" {
 
 /*
  * MX tallies, as tp_tally_rows makes them. Those that share a block agree on
- * its largest magnitude by exchange, and so on its scale. What is tallied goes
- * straight to the tables, since mostly it is little and spread over many
- * counters (a copy of these for each block of threads has no room in shared
- * memory); where many of a warp have the same one (constants), it is added
- * once.
+ * its largest magnitude by exchange, and so on its scale.
+ *
+ * Of the counters, which have no room in shared memory, tensors touch a few
+ * thousand at most, and those again and again: of values cast to FP4 nearly
+ * half are tallied, and straight additions to the tables would wait for each
+ * other (then mxfp4 is slower than the link). So each block of threads has a
+ * hash table of counters in shared memory, which is added to the tables at the
+ * end; what finds both of its places taken goes straight to them.
  */
 namespace {
 
@@ -22,7 +25,9 @@ using namespace tp_blocks;
 enum {
     LANES = TP_WARP_LANES,
     SUMS = 8, /* of a thread                                                */
-    BLOCK = 32
+    BLOCK = 32,
+    BEHIND = shared_bytes(SUMS), /* the hash table begins                   */
+    PLACES = 4096                /* of it                                   */
 };
 const unsigned ALL = 0xffffffffu;
 
@@ -75,6 +80,66 @@ __device__ void add(struct tp_tally *tally, unsigned counter, unsigned times)
     (&tally->used[0][0])[counter / TP_TALLY_LINE] = 1;
 }
 
+/* A hash table of counters: whose a place is, and how often it was met, which
+ * is less than 2^32 times in one launch. */
+struct table_t {
+    unsigned *counter, *times;
+};
+
+/* Behind the sums of a block of threads. */
+__device__ table_t table_of()
+{
+    TP_SHARED(unsigned char, bytes);
+    unsigned *words = reinterpret_cast<unsigned *>(bytes + BEHIND);
+    return {words, words + PLACES};
+}
+
+/* All threads of the block must be here. */
+__device__ table_t empty_table()
+{
+    const table_t table = table_of();
+    for (unsigned i = threadIdx.x; i < PLACES; i += THREADS) {
+        table.counter[i] = TP_WARP_NONE;
+        table.times[i] = 0;
+    }
+    __syncthreads();
+    return table;
+}
+
+/* Whether the place is the counter's, by now. */
+__device__ bool is_place(const table_t &table, unsigned place,
+                         unsigned counter)
+{
+    unsigned owner = *const_cast<volatile unsigned *>(table.counter + place);
+    if (owner == TP_WARP_NONE) {
+        owner = atomicCAS(table.counter + place, TP_WARP_NONE, counter);
+        owner = owner == TP_WARP_NONE ? counter : owner;
+    }
+    return owner == counter;
+}
+
+__device__ void count(const job_t &job, const table_t &table, unsigned counter)
+{
+    /* neighbouring magnitudes have neighbouring places */
+    const unsigned first = (counter ^ counter / TP_TALLY_CODES * 1009) % PLACES;
+    const unsigned second = (first ^ (PLACES / 2 + counter / PLACES)) % PLACES;
+    if (is_place(table, first, counter))
+        atomicAdd(table.times + first, 1u);
+    else if (is_place(table, second, counter))
+        atomicAdd(table.times + second, 1u);
+    else
+        add(job.tally, counter, 1);
+}
+
+/* Adds the hash table to the tables. All threads of the block must be here. */
+__device__ void spill(const job_t &job, const table_t &table)
+{
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < PLACES; i += THREADS)
+        if (table.times[i] != 0)
+            add(job.tally, table.counter[i], table.times[i]);
+}
+
 /* The counter of a value of a block that becomes NaN, if it is finite. */
 __device__ unsigned lose(const scale_t &scale, unsigned magnitude,
                          counts_t *counts)
@@ -114,8 +179,8 @@ __device__ unsigned largest_of(unsigned mine)
 
 /* All lanes of a warp come by here, those without a block with an empty one. */
 template <int COUNT, int SHARERS>
-__device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
-                     counts_t *counts)
+__device__ void take(const job_t &job, const table_t &table,
+                     const codes_t<COUNT> &mine, bool first, counts_t *counts)
 {
     const struct tp_block_plan *plan = &job.plan->blocks;
     const unsigned infinity = unsigned(plan->infinity);
@@ -149,9 +214,8 @@ __device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
         if (i < mine.n)
             counter = lost ? lose(scale, magnitude, counts)
                            : keep(job, scale, magnitude);
-        tp_warp_count(counter, [&](unsigned which, unsigned times) {
-            add(job.tally, which, times);
-        });
+        if (counter != TP_WARP_NONE)
+            count(job, table, counter);
     }
     if (!first)
         return;
@@ -243,13 +307,16 @@ __global__ void __launch_bounds__(THREADS, 2) tally_rows(job_t job)
 {
     typedef sharers<STORED, BLOCK> by;
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const table_t table = empty_table();
     counts_t counts = {};
     along_rows<STORED, BLOCK>(job.at, [&](share at, unsigned lane, bool some) {
         codes_t<by::COUNT> mine;
         mine.n = at.left < by::COUNT ? int(at.left) : int(by::COUNT);
         load(job, codes + at.first, &mine);
-        take<by::COUNT, by::LANES>(job, mine, some && lane == 0, &counts);
+        take<by::COUNT, by::LANES>(job, table, mine, some && lane == 0,
+                                   &counts);
     });
+    spill(job, table);
     finish(counts, &job.tally->counts);
 }
 
@@ -258,6 +325,7 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
 {
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
+    const table_t table = empty_table();
     counts_t counts = {};
     for (uint64_t base = uint64_t{blockIdx.x} * THREADS; base < job.at.blocks;
          base += step) {
@@ -272,8 +340,9 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
         TP_UNROLL
         for (int i = 0; i < BLOCK; i++)
             mine.code[i] = i < mine.n ? widen(job, at[i * job.at.per_row]) : 0;
-        take<BLOCK, 1>(job, mine, some, &counts);
+        take<BLOCK, 1>(job, table, mine, some, &counts);
     }
+    spill(job, table);
     finish(counts, &job.tally->counts);
 }
 
@@ -311,9 +380,10 @@ template <class STORED>
 int start_stored(const struct tp_kernel_place *place, const job_t &job,
                  bool down)
 {
-    return down ? start(place, tally_columns<STORED>, job, 1, SUMS)
+    const unsigned shared = BEHIND + PLACES * 2 * sizeof(unsigned);
+    return down ? start(place, tally_columns<STORED>, job, 1, shared)
                 : start(place, tally_rows<STORED>, job,
-                        sharers<STORED, BLOCK>::LANES, SUMS);
+                        sharers<STORED, BLOCK>::LANES, shared);
 }
 
 } // namespace

@@ -246,8 +246,8 @@ static void list_devices(struct tp_text *text)
                         i > 0            ? "not used: the first one is"
                         : TP_DEVICE_AUTO ? "used by --device auto"
                                          : "used by --device cuda; not by "
-                                           "auto: its speed has not been "
-                                           "measured");
+                                           "auto: its start takes longer "
+                                           "than most runs");
     }
 }
 

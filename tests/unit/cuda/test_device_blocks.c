@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/unit/support/cuda_emulator.h"
 #include "tests/unit/support/device_vectors.h"
 #include "tests/unit/support/gaussian.h"
 #include "tests/unit/support/vectors.h"
@@ -41,7 +42,8 @@ static void scan_blocks(struct bench *bench, const struct tp_quant_spec *spec,
     lay_out(&content, columns, layout, &laid);
     const uint64_t without = launches_without(bench, &laid);
     compare(bench, &laid.tensor, &request, content.name);
-    cr_assert_gt(bench->launches, without, "%s", content.name);
+    cr_assert(bench->launches > without || !tp_emulator_present(), "%s",
+              content.name);
     free(laid.memory.bytes);
     check_values(&content, laid.count);
     check_target(&content, &fates, laid.count);
