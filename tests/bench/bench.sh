@@ -149,15 +149,18 @@ keep_dtypes()
         $2 != "mxfp8_e4m3" && $2 != "mxfp4" {
             if (!($1 in at)) { names[++n] = $1; at[$1] = n }
             if (!($2 in of)) { kinds[++k] = $2; of[$2] = k }
-            value[$1, $2] = $3
+            shown[at[$1], of[$2]] = $3
         }
         END {
             printf "dtype"
-            for (j = 1; j <= k; j++) printf " %s", kinds[j]
+            for (j = 1; j <= k; j++) {
+                gsub("_", " ", kinds[j])
+                printf " \"%s\"", kinds[j]
+            }
             for (i = 1; i <= n; i++) {
                 printf "\n%s", names[i]
                 for (j = 1; j <= k; j++)
-                    printf " %s", value[names[i], kinds[j]]
+                    printf " %s", shown[i, j]
             }
             print ""
         }' "$1" > "$work/columns"
