@@ -64,7 +64,10 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
     if (shown == 0 || fig->failed)
         return;
     *series = (struct tp_panel_series){
-        .name = "", .values = values, .rows = shown, .colour = 1};
+        .name = "",
+        .values = values,
+        .rows = shown,
+        .colour = TP_TRACE_LESS_COLOUR};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
         .title = tp_fig_text(fig, "%s, %.3f ms a step",
