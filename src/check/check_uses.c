@@ -113,7 +113,7 @@ static bool is_use(const struct tp_flow *flow, size_t token, const char *text,
 }
 
 /* No more is looked at, so that each question costs little. */
-enum { MOST_TOKENS = 8192, MOST_USES = 32 };
+enum { MOST_TOKENS = 8192, MOST_USES = 32, MOST_SEARCHED = 1 << 16 };
 
 /* Whether all uses of a name behind a token, of which there are some, end what
  * it stands for. */
@@ -171,6 +171,59 @@ void tp_flow_spare(struct tp_flow *flow, const struct tp_call *call)
         flow->findings->failed = true;
 }
 
+/* Whether "self." and a name stand at a token. */
+static bool is_own(const struct tp_py_tokens *tokens, size_t token,
+                   const struct tp_py_token *name)
+{
+    const struct tp_py_token *at = &tokens->at[token];
+    return token > 1 && at->kind == TP_PY_WORD && at->length == name->length &&
+           !memcmp(tokens->source + at->start, tokens->source + name->start,
+                   name->length) &&
+           tp_py_token_is(tokens, token - 1, ".") &&
+           tp_py_token_is(tokens, token - 2, "self");
+}
+
+/* Whether a token is a name, and what it names neither assigned nor only moved
+ * to a device. */
+static bool is_used(const struct tp_py_tokens *tokens, size_t token)
+{
+    return !tp_py_token_is(tokens, token + 1, "=") &&
+           !(tp_py_token_is(tokens, token + 1, ".") &&
+             (tp_py_token_is(tokens, token + 2, "to") ||
+              tp_py_token_is(tokens, token + 2, "cuda")));
+}
+
+/* Whether an attribute of the class at hand is used: as "self.name", but in
+ * classes beside it that set one of that name, or as that of an object. */
+static bool uses_attribute(const struct tp_flow *flow, uint32_t target)
+{
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    const struct tp_py_token *name = &tokens->at[flow->at[target].token];
+    const char *text = tokens->source + name->start;
+    size_t here = flow->at[target].token, t = 2;
+    if (!flow->scope.class_ || !is_own(tokens, here, name) ||
+        tokens->count > MOST_SEARCHED)
+        return true;
+    for (uint32_t i = flow->at[1].child; i; i = flow->at[i].next) {
+        bool uses = false, sets = false;
+        for (; t < flow->at[i].end; t++) {
+            const struct tp_py_token *at = &tokens->at[t];
+            if (at->length != name->length ||
+                memcmp(tokens->source + at->start, text, name->length) != 0)
+                continue;
+            bool own = is_own(tokens, t, name);
+            if (is_used(tokens, t) && !own)
+                return true;
+            uses |= is_used(tokens, t);
+            sets |= own && tp_py_token_is(tokens, t + 1, "=");
+        }
+        bool holds = flow->at[i].token <= here && here < flow->at[i].end;
+        if (uses && (holds || !sets || flow->at[i].kind != TP_PY_CLASS))
+            return true;
+    }
+    return false;
+}
+
 bool tp_flow_uses_made(const struct tp_flow *flow)
 {
     uint32_t statement = flow->scope.statement;
@@ -186,5 +239,7 @@ bool tp_flow_uses_made(const struct tp_flow *flow)
     const struct tp_name *spared =
         tp_names_find(flow->spared, text, name->length);
     return tp_flow_count(flow, text, name->length) >
-           (spared ? spared->tags : 0);
+               (spared ? spared->tags : 0) &&
+           (flow->at[target].kind != TP_PY_ATTRIBUTE ||
+            uses_attribute(flow, target));
 }

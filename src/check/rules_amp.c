@@ -483,16 +483,51 @@ static void judge_with(struct tp_flow *flow, uint32_t node)
         tp_flow_add(flow, where, &rules[NESTED_AUTOCAST], "autocast");
 }
 
+/* Whether an operand is complex: what a transform of torch.fft gives. */
+static bool is_complex(const struct tp_flow *flow, uint32_t node)
+{
+    static const char *const transforms[] = {"fft", "ifft", "rfft", "ihfft"};
+    char path[TP_PATH_MAX];
+    if (flow->at[node].kind != TP_PY_CALL)
+        return false;
+    tp_script_path(flow->script, flow->at[node].child, path);
+    if (strncmp(path, "torch.fft.", 10) || strstr(path, "freq") ||
+        strstr(path, "shift"))
+        return false;
+    for (size_t i = 0; i < sizeof transforms / sizeof *transforms; i++) {
+        if (!strncmp(path + 10, transforms[i], strlen(transforms[i])))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a product has only complex operands, which autocast leaves as they
+ * are. `first`: of its operands, the text of an einsum among them. */
+static bool is_complex_product(const struct tp_flow *flow, uint32_t first)
+{
+    bool any = false;
+    for (uint32_t i = first; i; i = flow->at[i].next) {
+        if (flow->at[i].kind == TP_PY_TEXT)
+            continue;
+        if (!is_complex(flow, i))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 /* Whether anything in an expression or a body multiplies matrices: there two
  * dtypes are an error, and autocast would have chosen one. What else it casts
  * takes either dtype. */
 static bool multiplies(const struct tp_flow *flow, uint32_t node)
 {
     uint32_t function = flow->at[node].child;
-    if (flow->at[node].op == TP_PY_OP('@'))
+    if (flow->at[node].op == TP_PY_OP('@') &&
+        !is_complex_product(flow, function))
         return true;
     if (flow->at[node].kind == TP_PY_CALL &&
-        flow->at[function].kind == TP_PY_ATTRIBUTE) {
+        flow->at[function].kind == TP_PY_ATTRIBUTE &&
+        !is_complex_product(flow, flow->at[function].next)) {
         char path[TP_PATH_MAX];
         tp_script_path(flow->script, function, path);
         const struct tp_py_token *token =

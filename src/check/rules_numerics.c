@@ -244,6 +244,49 @@ static bool is_update(const struct tp_flow *flow)
             tp_flow_mentions(flow, flow->scope.function, "lr"));
 }
 
+/* Whether a token is a name that ends in "_", and what it names is called. */
+static bool is_in_place_call(const struct tp_flow *flow, size_t token)
+{
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    const struct tp_py_token *at = &tokens->at[token];
+    return at->kind == TP_PY_WORD && at->length > 1 &&
+           tokens->source[at->start + at->length - 1] == '_' &&
+           !tp_py_token_is(tokens, token - 1, ".") &&
+           tp_py_token_is(tokens, token + 1, "(");
+}
+
+/* Whether a function outside of classes writes what it computes into its
+ * arguments, by names that end in "_": it gives nothing back, or hands the
+ * argument to another such function. No gradient is recorded there, and
+ * parameters could not be changed so with one. */
+static bool is_in_place(const struct tp_flow *flow)
+{
+    uint32_t function = flow->scope.function, parameter = 0;
+    if (!function || flow->scope.class_)
+        return false;
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    if (is_in_place_call(flow, flow->at[function].token) &&
+        !tp_flow_mentions(flow, function, "return"))
+        return true;
+    uint32_t body = tp_py_last(&flow->script->tree, function);
+    for (size_t t = flow->at[body].token; t + 2 < flow->at[body].end; t++) {
+        if (!is_in_place_call(flow, t))
+            continue;
+        const struct tp_py_token *at = &tokens->at[t + 2];
+        for (parameter = tp_function_parameter(flow->script, function, 0);
+             parameter; parameter = tp_function_parameter(
+                            flow->script, function, parameter)) {
+            const struct tp_py_token *name =
+                &tokens->at[flow->at[parameter].token];
+            if (name->length == at->length &&
+                !memcmp(tokens->source + name->start,
+                        tokens->source + at->start, at->length))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the last part of a name is one of some words, or several of it. */
 static bool is_part(const char *text, size_t length, const char *const *words)
 {
@@ -282,8 +325,8 @@ static bool is_datum(const struct tp_flow *flow, size_t token)
     return is_part(text, at->length, places);
 }
 
-/* Whether all that an expression names is such; functions, attributes and
- * names of arguments are none. */
+/* Whether all that an expression names is such; functions, attributes, names of
+ * arguments and indices are none. */
 static bool is_data(const struct tp_flow *flow, uint32_t node)
 {
     const struct tp_py_token *at = flow->script->tokens.at;
@@ -294,8 +337,11 @@ static bool is_data(const struct tp_flow *flow, uint32_t node)
            flow->at[first].kind == TP_PY_SUBSCRIPT ||
            flow->at[first].kind == TP_PY_BINARY)
         first = flow->at[first].child;
+    int depth = 0; /* of indices */
     for (size_t t = flow->at[first].token; t < flow->at[node].end; t++) {
-        bool operand = at[t].kind == TP_PY_WORD &&
+        depth += tp_py_token_is(&flow->script->tokens, t, "[");
+        depth -= tp_py_token_is(&flow->script->tokens, t, "]");
+        bool operand = depth <= 0 && at[t].kind == TP_PY_WORD &&
                        !(at[t + 1].kind == TP_PY_OPERATOR &&
                          (at[t + 1].op == '(' || at[t + 1].op == '=')) &&
                        !(t > 0 && at[t - 1].kind == TP_PY_OPERATOR &&
@@ -340,8 +386,8 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
             tp_flow_trains(flow) && !tp_flow_derives(flow, "Optimizer") &&
                     !tp_flow_mentions(flow, operand, "axis") && /* numpy's */
                     !is_of_data(flow, operand) && !is_data(flow, operand) &&
-                    !is_update(flow) && is_differentiated(flow) &&
-                    !tp_flow_only_shows(flow, node)
+                    !is_update(flow) && !is_in_place(flow) &&
+                    is_differentiated(flow) && !tp_flow_only_shows(flow, node)
                 ? rules[SQRT_AT_ZERO].severity
                 : TP_SEVERITY_LOW);
 }

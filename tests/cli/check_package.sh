@@ -22,9 +22,23 @@ severities fp32/losses.py fp32/fit.py
 
 echo "-- another package beside it changes nothing"
 package mixed
-printf 'import torch\ndef fit(loss, use_amp):\n    loss.backward()\n' \
-    > mixed/fit.py
+printf 'import torch\ndef fit(loss, use_amp):\n    loss.backward()\n%s\n' \
+    '    if use_amp: pass' > mixed/fit.py
 severities fp32 mixed
+
+echo "-- what is evidence of mixed precision in its place, and what is none"
+package words
+for text in 'x = autocast()' 's = GradScaler()' 'amp.initialize(m)' \
+    'Trainer(precision="16-mixed")' 'Trainer(precision="32")' \
+    'TrainingArguments(fp16=True)' 'TrainingArguments(fp16=False)' \
+    'if args.fp16: pass' 'm.half()' 'm = half(m)' \
+    'm.to(torch.bfloat16)' 'kinds = {12: np.float16}' \
+    'use_apex: bool' 'def fit(model, use_amp=False): pass' \
+    'f(use_amp=use_amp)' 'f(amp=use_amp)' 'x = "half fp16 autocast"' \
+    'y = float16.convert_float_to_float16(y)' 'self.mixed_5b = f()'; do
+    printf 'loss.backward()\n%s\n' "$text" > words/fit.py
+    echo "$(severities words | cut -d' ' -f3): $text"
+done
 
 echo "-- autocast is left out for that loss"
 package chosen

@@ -383,6 +383,10 @@ Test(check, casts_need_training)
 #define NET                                                                  \
     "from torch import nn\nclass Net(nn.Module):\n  def forward(self, x):\n" \
     "    return self.net(x.half())\n"
+#define LOSS_OF_CLASS                                    \
+    "import torch.nn as nn\nclass N(nn.Module):\n"       \
+    "  def __init__(self):\n    self.f = nn.BCELoss()\n" \
+    "  def forward(self, x):\n    "
     static const struct pair pairs[] = {
         {"half_call", STEP "  model.half()\n  model(x).backward()\n",
          STEP "  model.half()\n  return model(x)\n"},
@@ -428,6 +432,14 @@ Test(check, casts_need_training)
         {"half_call", STEP "  for y in x:\n    z = y.half()\n  z.backward()\n",
          STEP "  for i, (y, t) in enumerate(loader):\n    z = y.half()\n"
               "  z.backward()\n"},
+        {"bce", LOSS_OF_CLASS "self.f.to('cuda')\n    return self.f(x)\n",
+         LOSS_OF_CLASS "self.f.to('cuda')\n    return x\n"},
+        {"bce",
+         LOSS_OF_CLASS "pass\nclass M(N):\n  def g(self, x):\n"
+                       "    return self.f(x)\n",
+         LOSS_OF_CLASS "pass\nclass M(nn.Module):\n"
+                       "  def __init__(self):\n    self.f = nn.Linear(1, 1)\n"
+                       "  def g(self, x):\n    return self.f(x)\n"},
         {"bce", "import torch.nn as nn\nf = nn.BCELoss()\nf(x, y)\n",
          "import torch.nn as nn\nf = nn.BCELoss()\n"},
         {"bce",
@@ -529,6 +541,26 @@ Test(check, numerics_need_gradients)
     "import torch\nclass F(torch.autograd.Function):\n  @staticmethod\n" \
     "  def forward(ctx, x, w):\n    return "
     static const struct pair pairs[] = {
+        {"sqrt_at_zero",
+         "def step(x, limit):\n  n = x.square().sum().sqrt()\n"
+         "  return scale(x, n)\n",
+         "def step(x, limit):\n  n = x.square().sum().sqrt()\n"
+         "  scale_(x, n)\n  return x\n"},
+        {"sqrt_at_zero",
+         "def step(xs):\n  for x in xs:\n"
+         "    scale(x, x.square().sum().sqrt())\n",
+         "def step_(xs):\n  for x in xs:\n"
+         "    scale(x, x.square().sum().sqrt())\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def forward(self, x, i, j):\n"
+         "    return (x[i] - x[j]).pow(2).sum(-1).sqrt()\n",
+         "class Net(Module):\n  def forward(self, pos, i, j):\n"
+         "    return (pos[i] - pos[j]).pow(2).sum(-1).sqrt()\n"},
+        {"autograd_function",
+         "from torch.fft import fft, irfft\n" FUNCTION
+         "torch.einsum('ab,bc->ac', fft(x), irfft(w))\n",
+         "from torch.fft import fft, ifft\n" FUNCTION
+         "torch.einsum('ab,bc->ac', fft(x), ifft(w))\n"},
         {"sqrt_at_zero",
          "class Net(Module):\n  def step(self, p):\n"
          "    return p.square().sum().sqrt()\n",
