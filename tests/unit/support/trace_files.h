@@ -11,6 +11,7 @@
 #include "formats/trace/trace_reader.h"
 #include "tests/unit/support/testdata.h"
 #include "trace/trace.h"
+#include "trace/trace_lists.h"
 
 /*
  * Traces of our making, and what others print about them, are own/...; those
@@ -66,33 +67,7 @@ static inline void trace_text_read(const char *json, struct tp_trace *trace)
 /* Releases what the tests make. */
 static inline void trace_file_close(struct tp_trace *trace)
 {
-    free(trace->ops.rows);
-    free(trace->op_groups.rows);
-    free(trace->paths.rows);
-    free(trace->what_if.rows);
-    free(trace->segments.rows);
-    free(trace->frames.rows);
-    free(trace->roofline.rows);
-    free(trace->fusions.rows);
-    free(trace->optimizers.rows);
-    free(trace->kernels.rows);
-    free(trace->op_kernels.rows);
-    free(trace->annotations.rows);
-    free(trace->steps.rows);
-    free(trace->busy.rows);
-    free(trace->launches.rows);
-    free(trace->streams.rows);
-    free(trace->copies.rows);
-    free(trace->syncs.rows);
-    free(trace->memory.rows);
-    free(trace->comms.rows);
-    free(trace->arrivals.rows);
-    free(trace->utilisation.rows);
-    free(trace->queue.rows);
-    free(trace->allocated.rows);
-    free(trace->reserved.rows);
-    tp_trace_index_clear(&trace->index);
-    tp_events_clear(&trace->events);
+    tp_trace_clear(trace);
 }
 
 #endif
