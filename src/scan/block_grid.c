@@ -114,7 +114,7 @@ bool tp_block_turner_next(struct tp_block_turner *turner,
                           struct tp_block_rows *rows)
 {
     struct tp_block_rows *from = &turner->from;
-    if (turner->row >= from->row_length || from->columns == 0) {
+    if (from->columns == 0 || turner->row >= from->row_length) {
         if (!tp_block_cut_next(&turner->cut, from))
             return false;
         turner->row = turner->column = 0;
