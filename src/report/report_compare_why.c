@@ -230,8 +230,10 @@ static void add_rest(const struct tp_trace_comparison *comparison, size_t first,
         rest += comparison->why.rows[i].change_us;
         changed += comparison->why.rows[i].change_us != 0;
     }
-    tp_text_add(text, "  %+11.3f ms  in %zu further changes (/compare/why)\n",
-                rest / 1e3, changed);
+    if (changed > 0)
+        tp_text_add(text,
+                    "  %+11.3f ms  in %zu further changes (/compare/why)\n",
+                    rest / 1e3, changed);
     const double residual =
         steps ? comparison->steps.rows[0].change - all : 0;
     tp_text_add(text, "  %+11.3f ms  in nothing of these: the residual\n",

@@ -14,6 +14,7 @@
 #include "trace/trace_device.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,33 @@ static bool is_same(const char *a, const char *b)
     return *a == *b;
 }
 
+/* Whether the text is somewhere in the name, in letters of any case. */
+static bool is_part(const char *text, const char *name)
+{
+    const size_t length = strlen(text);
+    for (; strlen(name) >= length; name++) {
+        size_t i = 0;
+        while (i < length && tolower((unsigned char)text[i]) ==
+                                 tolower((unsigned char)name[i]))
+            i++;
+        if (i == length)
+            return true;
+    }
+    return false;
+}
+
+/* ": A, B" of the devices with the text in their name; "" without any. */
+static void list_alike(const char *text, char *names, size_t size)
+{
+    size_t used = 0;
+    *names = '\0';
+    for (const struct tp_device_roof *row = tp_device_roofs; row->name; row++) {
+        if (*text && used < size && is_part(text, row->name))
+            used += (size_t)snprintf(names + used, size - used, "%s%s",
+                                     used ? ", " : ": ", row->name);
+    }
+}
+
 enum tp_status tp_roof_choose(struct tp_roof_choice *choice, const char *name,
                               struct tp_error *err)
 {
@@ -159,10 +187,12 @@ enum tp_status tp_roof_choose(struct tp_roof_choice *choice, const char *name,
             return TP_OK;
         }
     }
+    char names[256];
+    list_alike(name, names, sizeof names);
     return tp_fail(err, TP_E_USAGE, -1,
                    "--gpu: no device \"%s\"; 'tprof-analyze list gpus' "
-                   "shows them, and --peak sets the roofs of others",
-                   name);
+                   "shows them%s; --peak sets the roofs of others",
+                   name, names);
 }
 
 static double *peak_of(struct tp_device_roof *roof, const char *name,

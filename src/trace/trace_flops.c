@@ -85,7 +85,8 @@ static struct tp_work product(struct tp_work work, double bytes,
     return work;
 }
 
-/* mm, bmm, and with a bias in front addmm, baddbmm. */
+/* mm, bmm, and with a bias in front addmm, baddbmm. Where inner axes differ, as
+ * below, nothing is known. */
 static struct tp_work gemm(const struct tp_work_model *model,
                            const struct tp_op_args *args)
 {
@@ -96,7 +97,7 @@ static struct tp_work gemm(const struct tp_work_model *model,
                            .m = axis(a, -2),
                            .n = axis(b, -1),
                            .k = axis(a, -1)};
-    if (a->axes < 2 || b->axes != a->axes)
+    if (a->axes < 2 || b->axes != a->axes || axis(b, -2) != work.k)
         return unknown(TP_WORK_GEMM);
     work = product(work, each, each);
     if (model->first == 1) {
@@ -124,7 +125,7 @@ static struct tp_work scaled_mm(const struct tp_work_model *model,
                                  .m = axis(a, 0),
                                  .n = axis(b, 1),
                                  .k = axis(a, 1)};
-    if (a->axes != 2 || b->axes != 2)
+    if (a->axes != 2 || b->axes != 2 || axis(b, 0) != work.k)
         return unknown(TP_WORK_GEMM);
     return product(work, bytes_each(a),
                    scalar_type_bytes(&args->args[model->other].value));
@@ -142,7 +143,7 @@ static struct tp_work grouped_mm(const struct tp_work_model *model,
                            .n = axis(b, -1),
                            .k = axis(a, 1)};
     (void)model;
-    if (a->axes != 2 || b->axes != 3)
+    if (a->axes != 2 || b->axes != 3 || axis(b, 1) != work.k)
         return unknown(TP_WORK_GEMM);
     work = product(work, bytes_each(a), a->bytes == 1 ? 2 : bytes_each(a));
     work.bytes += (b->elements - work.k * work.n) * bytes_each(b);
@@ -160,7 +161,7 @@ static struct tp_work linear(const struct tp_work_model *model,
                            .n = axis(w, 0),
                            .k = axis(x, -1)};
     (void)model;
-    if (x->axes < 1 || w->axes != 2)
+    if (x->axes < 1 || w->axes != 2 || axis(w, 1) != work.k)
         return unknown(TP_WORK_GEMM);
     return product(work, bytes_each(x), bytes_each(x));
 }
@@ -176,7 +177,7 @@ static struct tp_work matmul(const struct tp_work_model *model,
                            .n = axis(b, -1),
                            .k = axis(a, -1)};
     (void)model;
-    if (a->axes < 2 || b->axes < 2 ||
+    if (a->axes < 2 || b->axes < 2 || axis(b, -2) != work.k ||
         (b->axes > 2 && b->elements / work.n / work.k != work.m / axis(a, -2)))
         return unknown(TP_WORK_GEMM);
     if (b->axes > 2) {

@@ -93,7 +93,7 @@ Test(report_compare_why, nothing_changed)
         row(TP_SPENT_DEVICE, TP_WHY_UNCHANGED, "k", "k", 0)};
     const char *const words[] = {"0.100 ms instead of 0.100: +0.000 ms",
                                  "nothing changed by 1 % of a step or more",
-                                 "in 0 further changes", NULL};
+                                 "the residual", NULL};
     step.change = 0;
     expect(rows, 1, words);
 }

@@ -76,6 +76,16 @@ Test(trace_flops, products)
         /* not the axes that the operator takes, or nothing said */
         {"aten::mm", "[[3, 4]]" END "[" F "]", -1, -1},
         {"aten::mm", "", -1, -1},
+        /* inner axes that differ */
+        {"aten::mm", "[[3, 4], [5, 4]]" END "[" F ", " F "]", -1, -1},
+        {"aten::addmm",
+         "[[5], [3, 4], [5, 5], [], []]" END "[" F ", " F ", " F ", " S ", " S
+         "]",
+         -1, -1},
+        {"aten::linear", "[[2, 3, 4], [5, 3]]" END "[" F ", " F "]", -1, -1},
+        {"aten::matmul", "[[2, 3, 4], [5, 5]]" END "[" F ", " F "]", -1, -1},
+        {"aten::_grouped_mm",
+         "[[6, 4], [3, 5, 5], [3]]" END "[" B ", " B ", \"int\"]", -1, -1},
         {"aten::mm", "[[3, 4], [4, 5]]" END END END, 120, -1},
     };
     CHECK(rows);
