@@ -9,6 +9,6 @@ tprof-analyze trace --compare before.json after.json --output_dir out
 ls out out/trace_comparison
 jq -r '[.why[].change_us] | add | round' out/trace_compare.json
 tprof-analyze trace --compare before.json before.json --no_plots \
-    --output_dir same | grep -A 3 "^Why"
+    --output_dir same | grep -A 2 "^Why"
 tprof-analyze trace --compare before.json > /dev/null 2>&1
 echo $?
