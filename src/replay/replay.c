@@ -18,6 +18,7 @@
 
 #include "replay/backward.h"
 #include "replay/dtype_round.h"
+#include "replay/op_family.h"
 #include "replay/replay_repeat.h"
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
@@ -315,6 +316,17 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
     return status;
 }
 
+/* Long sums in few bits have no bound, but what is finite without rounding
+ * does not become a NaN or an infinity by adding, unless it leaves the range
+ * of the dtype. */
+static bool is_no_sum(const struct tp_replay_verdict *verdict,
+                      const struct tp_replay_verdict *own)
+{
+    return tp_op_family_of(verdict->operator) == TP_OP_PRODUCT &&
+           isinf(verdict->excess) && !isfinite(verdict->dumped) &&
+           isfinite(verdict->computed) && own->beyond == 0;
+}
+
 /* The same with every step rounded to the coarsest dtype. */
 static enum tp_status judge_own(struct tp_replay_call *replay,
                                 struct tp_replay_verdict *verdict,
@@ -328,6 +340,8 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
         status = judge_results(replay, &own, err);
     verdict->excess_own = own.excess;
     verdict->own_unbounded = own.own_unbounded;
+    if (is_no_sum(verdict, &own))
+        verdict->excess_own = INFINITY;
     return status;
 }
 

@@ -461,7 +461,7 @@ Test(replay_planted, knows_the_input_of_another_call)
 /* --- sums in few bits, and what their bounds would hide --------------------
  */
 
-enum plant { SUMS, CHUNKS, QUARTER, SCALED };
+enum plant { SUMS, CHUNKS, QUARTER, SCALED, HOLE };
 
 /* Results of x W^T in bf16, as they are with a mistake. */
 static void make_planted(const double *x, const double *w, enum plant plant,
@@ -485,10 +485,12 @@ static void make_planted(const double *x, const double *w, enum plant plant,
                     part = 0;
                 }
             }
-            if (plant == QUARTER || plant == SCALED)
+            if (plant != SUMS && plant != CHUNKS)
                 sum = part * (plant == SCALED ? 1.05 : 1);
             made[i * ROWS + k] = tp_dtype_round(TP_BFLOAT16, sum);
         }
+    if (plant == HOLE)
+        made[ROWS + 1] = NAN;
 }
 
 static void judge_planted(bool positive, enum plant plant,
@@ -531,7 +533,8 @@ Test(replay_planted, tells_what_is_lost_from_what_sums_in_bf16_lose)
     } cases[] = {{SUMS, false, TP_EXPLAIN_NOTHING},
                  {CHUNKS, false, TP_EXPLAIN_NOTHING},
                  {QUARTER, true, TP_EXPLAIN_LOST},
-                 {SCALED, true, TP_EXPLAIN_SCALE}};
+                 {SCALED, true, TP_EXPLAIN_SCALE},
+                 {HOLE, true, TP_EXPLAIN_REGION}};
     for (int positive = 0; positive <= 1; positive++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             struct tp_replay_verdict verdict;
