@@ -348,7 +348,8 @@ static bool same_api(const struct tp_msprobe_name *a,
            !memcmp(a->path.at, b->path.at, a->path.length);
 }
 
-/* The finding of a rule about an API; NULL: there is none yet. */
+/* The finding of a rule about an API, of wrong results forward or backward,
+ * since one may come from the other; NULL: there is none yet. */
 static struct tp_dump_finding *find(const struct finder *f,
                                     enum tp_replay_finding_id id,
                                     const struct tp_msprobe_name *name)
@@ -359,7 +360,8 @@ static struct tp_dump_finding *find(const struct finder *f,
         if (finding->rule == &tp_replay_rules[id] &&
             tp_msprobe_name_parse(finding->name, strlen(finding->name),
                                   &other) &&
-            same_api(name, &other))
+            same_api(name, &other) &&
+            (id != TP_REPLAY_WRONG || name->direction == other.direction))
             return finding;
     }
     return NULL;
@@ -423,6 +425,10 @@ static int compare(const void *a, const void *b)
         return x->level > y->level ? -1 : 1;
     if (x->rule != y->rule)
         return x->rule < y->rule ? -1 : 1;
+    if (x->rule == &tp_replay_rules[TP_REPLAY_WRONG] && x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (x->rule == &tp_replay_rules[TP_REPLAY_WRONG] && x->order != y->order)
+        return x->order < y->order ? -1 : 1; /* where it began              */
     if (x->excess != y->excess)
         return x->excess > y->excess ? -1 : 1;
     return strcmp(x->name, y->name);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "replay/dtype_round.h"
 #include "replay/replay_findings.h"
+#include "tests/unit/support/calls_maker.h"
 #include "tests/unit/support/testdata.h"
 
 /* A dump of one call with two vectors, or one, of a dtype. */
@@ -266,4 +267,49 @@ Test(replay_findings, lets_pass_what_cancels_little)
 {
     const struct made_call call = difference(8);
     expect_none(&call);
+}
+
+/* Two calls whose results are wrong, the second by more. */
+static void make_two(struct calls_maker *m)
+{
+    static const char *const names[] = {"Torch.exp.0.forward",
+                                        "Torch.sin.0.forward"};
+    const int64_t shape[] = {COUNT};
+    double x[COUNT], y[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (double)(float)(0.1 + 0.01 * i);
+    for (int call = 0; call < 2; call++) {
+        for (int i = 0; i < COUNT; i++)
+            y[i] = (double)(float)(call ? 2 * sin(x[i]) : 1.02 * exp(x[i]));
+        calls_call(m, names[call]);
+        calls_tensor(m, TP_FLOAT32, 1, shape, x);
+        calls_results(m, "");
+        calls_tensor(m, TP_FLOAT32, 1, shape, y);
+        calls_done(m);
+    }
+    calls_write(m);
+}
+
+Test(replay_findings, begin_with_the_wrong_result_that_came_first)
+{
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_replay_results results = {.count = 0};
+    struct tp_replay_options options = {.pool = NULL};
+    struct tp_dump_findings findings = {.count = 0};
+    struct tp_error err = {0};
+    make_two(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    cr_assert_eq(tp_pool_new(1, &options.pool, &err), TP_OK);
+    cr_assert_eq(tp_replay_dump(&dump, &options, &results, &err), TP_OK);
+    cr_assert_eq(tp_replay_findings_make(&dump, &results, &findings, &err),
+                 TP_OK);
+    cr_assert_eq(findings.count, 2);
+    cr_expect_str_eq(findings.rows[0].name, "Torch.exp.0.forward");
+    cr_expect_gt(findings.rows[1].excess, findings.rows[0].excess);
+    tp_dump_findings_clear(&findings);
+    tp_replay_results_clear(&results);
+    tp_pool_free(options.pool);
+    tp_dump_clear(&dump);
+    calls_end(&m);
 }
