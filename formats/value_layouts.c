@@ -569,7 +569,7 @@ static enum tp_status insert(struct search *s)
         scaled->scale.tensor = &all[place[value->scale]];
         if (value->factor != none)
             scaled->factor.tensor = &all[place[value->factor]];
-        status = tp_scaled_tensor(scaled, value->path,
+        status = tp_scaled_tensor(scaled, value->path, &file->arena,
                                   &all[place[value->codes] + 1], s->err);
     }
     free(place);

@@ -201,7 +201,7 @@ static enum tp_status open_chunks(struct reading *r,
         dtype = chunk.dtype;
         part->storage = chunk.storage;
         if (alone) /* with its own strides */
-            memcpy(tensor->stride, chunk.stride, sizeof chunk.stride);
+            tensor->stride = chunk.stride;
         tensor->offset = alone ? chunk.offset : 0;
         tensor->conjugated = alone && chunk.conjugated;
         tensor->negated = alone && chunk.negated;
@@ -260,7 +260,8 @@ static enum tp_status read_tensor(struct reading *r,
     struct tp_error why = {0};
     r->part_count = 0;
     enum tp_status status =
-        tp_distcp_shape(r->metadata, entries, &tensor, &why);
+        tp_distcp_shape(r->metadata, entries, &r->unit->file->arena, &tensor,
+                        &why);
     if (status != TP_OK && status != TP_E_MEMORY)
         return tp_tensor_file_skip(r->unit->file, path, &why, r->err);
     r->told = tensor.dtype;

@@ -15,6 +15,7 @@
 #include "base/order.h"
 #include "base/search.h"
 #include "base/text_index.h"
+#include "data/tensor_axes.h"
 #include "formats/torch/torch_rebuild.h"
 
 /* A member of storage_data. */
@@ -282,17 +283,27 @@ static enum tp_dtype told_dtype(const struct tp_pickle *pickle,
 
 enum tp_status tp_distcp_shape(const struct tp_distcp_metadata *m,
                                const struct tp_distcp_entry *entry,
-                               struct tp_tensor *tensor, struct tp_error *err)
+                               struct tp_arena *arena, struct tp_tensor *tensor,
+                               struct tp_error *err)
 {
     const struct tp_pickle *pickle = &m->pickles[entry->pickle];
+    int64_t shape[TP_LIMIT_DIMS];
+    int ndim;
     if (!is_of_class(pickle, entry->value, "TensorStorageMetadata"))
         return tp_fail(err, TP_E_UNSUPPORTED,
                        tp_pickle_offset(pickle, entry->value),
                        "it is neither a tensor nor an object");
     tensor->dtype =
         told_dtype(pickle, attribute(pickle, entry->value, "properties"));
-    return tp_torch_dims(pickle, attribute(pickle, entry->value, "size"),
-                         tensor->shape, &tensor->ndim, err);
+    enum tp_status status = tp_torch_dims(
+        pickle, attribute(pickle, entry->value, "size"), shape, &ndim, err);
+    int64_t *axes =
+        status == TP_OK ? tp_tensor_new_axes(tensor, ndim, arena) : NULL;
+    if (status == TP_OK && !axes)
+        return tp_fail_memory(err);
+    for (int i = 0; status == TP_OK && i < ndim; i++)
+        axes[i] = axes[ndim + i] = shape[i];
+    return status;
 }
 
 size_t tp_distcp_chunks(const struct tp_distcp_metadata *m,

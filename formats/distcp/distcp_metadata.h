@@ -55,11 +55,12 @@ enum tp_status tp_distcp_metadata_end(struct tp_distcp_metadata *metadata,
  * checkpoint needs; "": none. */
 const char *tp_distcp_metadata_call(const struct tp_distcp_metadata *metadata);
 
-/* Of a tensor: its shape, and the dtype it should have, TP_DTYPE_COUNT when it
- * is not told. */
+/* Of a tensor: its shape, as axes of the arena, and the dtype it should have,
+ * TP_DTYPE_COUNT when it is not told. */
 enum tp_status tp_distcp_shape(const struct tp_distcp_metadata *metadata,
                                const struct tp_distcp_entry *entry,
-                               struct tp_tensor *tensor, struct tp_error *err);
+                               struct tp_arena *arena, struct tp_tensor *tensor,
+                               struct tp_error *err);
 
 /* How many chunks it has, and one of them: where it begins in the tensor, which
  * has `ndim` dimensions, and behind that its sizes. */

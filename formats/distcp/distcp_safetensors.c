@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "data/tensor_axes.h"
 #include "data/tensor_path.h"
 #include "formats/distcp/unit.h"
 #include "formats/json/json_value.h"
@@ -186,10 +187,12 @@ static enum tp_status add_tensor(struct reading *r, const struct shard *shards,
                                  size_t count)
 {
     struct tp_tensor tensor = shards[0].tensor;
+    struct tp_tensor_axes axes;
     struct tp_error why = {0};
     struct tp_tensor_part *parts = calloc(count, sizeof *parts);
     if (!parts)
         return tp_fail_memory(r->err);
+    tp_tensor_open_axes(&tensor, &axes);
     for (size_t i = 0; i < count; i++) {
         const struct tp_tensor *shard = &shards[i].tensor;
         if (shard->ndim != tensor.ndim || shard->dtype != tensor.dtype)
@@ -202,8 +205,8 @@ static enum tp_status add_tensor(struct reading *r, const struct shard *shards,
             const int64_t end = offset > INT64_MAX - shard->shape[k]
                                     ? INT64_MAX
                                     : offset + shard->shape[k];
-            if (i == 0 || end > tensor.shape[k])
-                tensor.shape[k] = end;
+            if (i == 0 || end > axes.shape[k])
+                axes.shape[k] = end;
         }
     }
     enum tp_status status =

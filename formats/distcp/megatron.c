@@ -372,13 +372,14 @@ static enum tp_status join(struct reading *r, const struct part *first,
     int64_t *dims = tp_arena_alloc(arena, 2 * count * AXES * sizeof *dims);
     struct tp_tensor tensor = {.dtype = first->dtype, .ndim = first->ndim};
     struct tp_error why = {0};
-    int64_t end = 0;
+    int64_t shape[AXES], end = 0;
     tensor.path = whole_path(r, first);
     if (!boxes || !dims || !tensor.path) {
         free(boxes);
         return tp_fail_memory(r->err);
     }
-    memcpy(tensor.shape, first->size, sizeof first->size);
+    memcpy(shape, first->size, sizeof shape);
+    tensor.shape = shape;
     for (size_t i = 0; i < count; i++) {
         int64_t *offset = dims + 2 * i * AXES, *size = offset + AXES;
         memset(offset, 0, AXES * sizeof *offset);
@@ -387,7 +388,7 @@ static enum tp_status join(struct reading *r, const struct part *first,
         end += size[first->axis];
         boxes[i] = (struct tp_tensor_part){first[i].storage, offset, size};
     }
-    tensor.shape[first->axis] = end;
+    shape[first->axis] = end;
     enum tp_status status = tp_tensor_join(arena, &tensor, boxes, count, &why);
     free(boxes);
     if (status == TP_E_MEMORY)

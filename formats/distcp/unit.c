@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "data/range_storage.h"
+#include "data/tensor_axes.h"
 #include "formats/torch/torch_formats.h"
 #include "formats/torch/torch_item.h"
 
@@ -79,13 +80,16 @@ static enum tp_status add_parts(struct tp_unit *unit,
         struct tp_tensor tensor = *whole;
         if (!parts[i].storage)
             continue;
-        for (int k = 0; k < tensor.ndim; k++)
-            tensor.shape[k] = parts[i].size[k];
-        tp_tensor_set_dense(&tensor);
-        tensor.storage = parts[i].storage;
+        int64_t *shape =
+            tp_tensor_new_axes(&tensor, whole->ndim, &unit->file->arena);
         tensor.path = part_path(unit, whole, &parts[i]);
-        if (!tensor.path)
+        if (!shape || !tensor.path)
             return tp_fail_memory(err);
+        for (int k = 0; k < tensor.ndim; k++)
+            shape[k] = parts[i].size[k];
+        tp_dense_strides(tensor.ndim, shape, shape + tensor.ndim);
+        tensor.offset = 0;
+        tensor.storage = parts[i].storage;
         if (tp_tensor_check(&tensor, NULL) == TP_OK)
             status = tp_unit_add(unit, &tensor, err);
     }
@@ -172,6 +176,8 @@ enum tp_status tp_unit_keep_storage(struct tp_unit *unit, size_t member,
                                     struct tp_tensor *tensor,
                                     struct tp_error *err)
 {
+    if (tp_tensor_keep_axes(tensor, &unit->file->arena, err) != TP_OK)
+        return TP_E_MEMORY;
     if (!tensor->storage)
         return TP_OK;
     const struct tp_range_storage *range =
@@ -196,12 +202,12 @@ enum tp_status tp_unit_keep_dense(struct tp_unit *unit, size_t member,
                                   struct tp_tensor *tensor,
                                   struct tp_error *err)
 {
-    struct tp_tensor dense = *tensor;
-    tp_tensor_set_dense(&dense);
+    int64_t dense[TP_LIMIT_DIMS];
+    tp_dense_strides(tensor->ndim, tensor->shape, dense);
     bool same = tensor->offset == 0 && !tensor->conjugated && !tensor->negated;
     for (int i = 0; i < tensor->ndim; i++)
         same = same && (tensor->shape[i] < 2 ||
-                        tensor->stride[i] == dense.stride[i]);
+                        tensor->stride[i] == dense[i]);
     if (!same && tensor->numel > 0)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "a part of it is not stored densely");

@@ -8,6 +8,7 @@
  * pass over some hundred bytes.
  */
 #include "formats/numpy/npy.h"
+#include "data/tensor_axes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -264,19 +265,22 @@ enum tp_status tp_npy_head_read(const unsigned char *text, size_t length,
 }
 
 enum tp_status tp_npy_tensor(const struct tp_npy_head *head,
-                             struct tp_storage *storage,
+                             struct tp_storage *storage, struct tp_arena *arena,
                              struct tp_tensor *tensor, struct tp_error *err)
 {
     memset(tensor, 0, sizeof *tensor);
     tensor->dtype = head->type.dtype;
-    tensor->ndim = head->ndim;
+    int64_t *shape = tp_tensor_new_axes(tensor, head->ndim, arena);
+    if (!shape)
+        return tp_fail_memory(err);
+    int64_t *stride = shape + head->ndim;
     tensor->storage = storage;
     storage->big_endian = head->type.big_endian;
     int64_t step = 1;
     for (int i = 0; i < head->ndim; i++) {
         int axis = head->fortran ? i : head->ndim - 1 - i;
-        tensor->shape[axis] = head->shape[axis];
-        tensor->stride[axis] = step;
+        shape[axis] = head->shape[axis];
+        stride[axis] = step;
         /* no more than the elements that are there, unless it is empty */
         if (__builtin_mul_overflow(step, head->shape[axis], &step))
             step = 0;

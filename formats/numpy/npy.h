@@ -2,6 +2,7 @@
 #ifndef TP_NUMPY_NPY_H
 #define TP_NUMPY_NPY_H
 
+#include "base/memory.h"
 #include "data/numpy_dtype.h"
 #include "data/tensor.h"
 
@@ -47,9 +48,10 @@ enum tp_status tp_npy_head_read(const unsigned char *text, size_t length,
                                 struct tp_error *err);
 
 /* Makes a tensor, but for its path, of a head and the storage of its
- * elements, whose byte order is set. Fails as tp_tensor_check does. */
+ * elements, whose byte order is set; its axes are in the arena. Fails as
+ * tp_tensor_check does, or with TP_E_MEMORY. */
 enum tp_status tp_npy_tensor(const struct tp_npy_head *head,
-                             struct tp_storage *storage,
+                             struct tp_storage *storage, struct tp_arena *arena,
                              struct tp_tensor *tensor, struct tp_error *err);
 
 /* The sentence about arrays whose type was assumed. */

@@ -54,7 +54,7 @@ static enum tp_status read_array(struct reading *r, struct tp_error *err)
         &file->arena, &file->bytes, r->at + head.size, head.bytes);
     if (!storage)
         return tp_fail_memory(err);
-    status = tp_npy_tensor(&head, &storage->base,
+    status = tp_npy_tensor(&head, &storage->base, &file->arena,
                            &r->tensors[file->tensor_count], err);
     if (status != TP_OK)
         return status;

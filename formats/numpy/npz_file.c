@@ -130,7 +130,7 @@ static enum tp_status read_member(struct reading *r, uint64_t index,
         return err ? err->code : TP_E_MEMORY;
     if (head.type.assumed)
         r->file->assumption = tp_npy_assumption;
-    return tp_npy_tensor(&head, storage, tensor, err);
+    return tp_npy_tensor(&head, storage, &r->file->arena, tensor, err);
 }
 
 static enum tp_status index_names(struct reading *r, struct tp_error *err)

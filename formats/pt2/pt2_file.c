@@ -130,7 +130,8 @@ static enum tp_status read_plain(struct archive *a, const char *path,
     struct tp_tensor tensor;
     memset(&tensor, 0, sizeof tensor);
     enum tp_status status =
-        tp_pt2_tensor_read(tp_json_member(entry, "tensor_meta"), &tensor, err);
+        tp_pt2_tensor_read(tp_json_member(entry, "tensor_meta"),
+                           &a->file->arena, &tensor, err);
     if (status == TP_OK)
         status = tp_zip_storage(a->zip, record, &a->file->arena,
                                 &tensor.storage, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/pt2/pt2_tensor.h"
+#include "data/tensor_axes.h"
 
 #include <inttypes.h>
 
@@ -112,20 +113,22 @@ static enum tp_status read_kind(const struct tp_json *meta,
 }
 
 enum tp_status tp_pt2_tensor_read(const struct tp_json *meta,
+                                  struct tp_arena *arena,
                                   struct tp_tensor *tensor,
                                   struct tp_error *err)
 {
+    struct tp_tensor_axes axes;
     int strides = 0;
     if (!meta || meta->kind != TP_JSON_OBJECT)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "an object that is no tensor");
     enum tp_status status = read_kind(meta, tensor, err);
     if (status == TP_OK)
-        status = read_list(tp_json_member(meta, "sizes"), "size", tensor->shape,
+        status = read_list(tp_json_member(meta, "sizes"), "size", axes.shape,
                            &tensor->ndim, err);
     if (status == TP_OK)
         status = read_list(tp_json_member(meta, "strides"), "stride",
-                           tensor->stride, &strides, err);
+                           axes.stride, &strides, err);
     if (status == TP_OK)
         status = read_int(tp_json_member(meta, "storage_offset"),
                           "storage offset", &tensor->offset, err);
@@ -133,5 +136,9 @@ enum tp_status tp_pt2_tensor_read(const struct tp_json *meta,
         status = tp_fail(err, TP_E_DAMAGED, -1,
                          "it has %d dimensions but %d strides", tensor->ndim,
                          strides);
-    return status;
+    if (status != TP_OK)
+        return status;
+    tensor->shape = axes.shape;
+    tensor->stride = axes.stride;
+    return tp_tensor_keep_axes(tensor, arena, err);
 }

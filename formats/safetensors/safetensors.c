@@ -5,6 +5,7 @@
 
 #include "data/packed_storage.h"
 #include "data/range_storage.h"
+#include "data/tensor_axes.h"
 #include "data/tensor_parts.h"
 #include "data/tensor_path.h"
 
@@ -16,10 +17,12 @@ enum tp_status tp_safetensors_tensor(const struct tp_safetensors_entry *entry,
 {
     memset(tensor, 0, sizeof *tensor);
     tensor->dtype = tp_safetensors_dtypes[entry->dtype].dtype;
-    tensor->ndim = entry->ndim;
+    int64_t *shape = tp_tensor_new_axes(tensor, entry->ndim, arena);
+    if (!shape)
+        return tp_fail_memory(err);
     for (int i = 0; i < entry->ndim; i++)
-        tensor->shape[i] = entry->shape[i];
-    tp_tensor_set_dense(tensor);
+        shape[i] = entry->shape[i];
+    tp_dense_strides(entry->ndim, shape, shape + entry->ndim);
     tensor->path = tp_tensor_path(arena, entry->name, entry->name_length);
     if (storage && tp_dtype_info(tensor->dtype)->packed)
         storage = tp_packed_storage_new(arena, storage, tensor->dtype);

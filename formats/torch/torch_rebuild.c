@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/search.h"
 #include "data/range_storage.h"
+#include "data/tensor_axes.h"
 #include "formats/torch/torch_numpy.h"
 
 /*
@@ -425,17 +426,19 @@ enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
     return TP_OK;
 }
 
-static enum tp_status read_geometry(const struct tp_pickle *pickle, tp_ref args,
-                                    struct tp_tensor *tensor,
+static enum tp_status read_geometry(const struct tp_torch_builder *builder,
+                                    tp_ref args, struct tp_tensor *tensor,
                                     struct tp_error *err)
 {
+    const struct tp_pickle *pickle = builder->pickle;
+    struct tp_tensor_axes axes;
     int strides = 0;
     enum tp_status status =
-        tp_torch_dims(pickle, tp_pickle_item(pickle, args, 2), tensor->shape,
+        tp_torch_dims(pickle, tp_pickle_item(pickle, args, 2), axes.shape,
                       &tensor->ndim, err);
     if (status == TP_OK)
         status = tp_torch_dims(pickle, tp_pickle_item(pickle, args, 3),
-                               tensor->stride, &strides, err);
+                               axes.stride, &strides, err);
     if (status != TP_OK)
         return status;
     if (strides != tensor->ndim)
@@ -450,7 +453,9 @@ static enum tp_status read_geometry(const struct tp_pickle *pickle, tp_ref args,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
                        "its storage offset lies beyond 2^63");
     tensor->offset += offset;
-    return TP_OK;
+    tensor->shape = axes.shape;
+    tensor->stride = axes.stride;
+    return tp_tensor_keep_axes(tensor, builder->arena, err);
 }
 
 static enum tp_status read_dtype(const struct tp_pickle *pickle, tp_ref ref,
@@ -485,11 +490,12 @@ static enum tp_status rebuild_array(struct tp_torch_builder *builder,
                                     struct tp_error *err)
 {
     struct tp_torch_nested *nested = find_nested(builder, call);
+    struct tp_tensor_axes axes;
     if (!nested)
         return tp_fail(err, TP_E_DAMAGED, -1, "no array of numpy");
     enum tp_status status = nested_storage(builder, nested, err);
     if (status == TP_OK)
-        status = tp_torch_dims(builder->pickle, nested->shape, tensor->shape,
+        status = tp_torch_dims(builder->pickle, nested->shape, axes.shape,
                            &tensor->ndim, err);
     if (status != TP_OK)
         return status;
@@ -498,11 +504,14 @@ static enum tp_status rebuild_array(struct tp_torch_builder *builder,
     int64_t step = 1;
     for (int i = 0; i < tensor->ndim; i++) {
         int axis = nested->fortran ? i : tensor->ndim - 1 - i;
-        tensor->stride[axis] = step;
-        if (__builtin_mul_overflow(step, tensor->shape[axis], &step))
+        axes.stride[axis] = step;
+        if (__builtin_mul_overflow(step, axes.shape[axis], &step))
             step = 0; /* its numel overflows, too, or it is empty */
     }
-    return tp_tensor_check(tensor, err);
+    tensor->shape = axes.shape;
+    tensor->stride = axes.stride;
+    status = tp_tensor_keep_axes(tensor, builder->arena, err);
+    return status == TP_OK ? tp_tensor_check(tensor, err) : status;
 }
 
 enum tp_status tp_torch_rebuild(struct tp_torch_builder *builder,
@@ -524,7 +533,7 @@ enum tp_status tp_torch_rebuild(struct tp_torch_builder *builder,
         status = tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
                          "neither it nor its storage has a dtype");
     if (status == TP_OK)
-        status = read_geometry(pickle, args, tensor, err);
+        status = read_geometry(builder, args, tensor, err);
     if (status != TP_OK)
         return status;
     if (global->metadata) {

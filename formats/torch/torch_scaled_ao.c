@@ -8,19 +8,26 @@
  * torchao/prototype/mx_formats, torchao/quantization. Cost: as of a tensor.
  */
 #include "formats/torch/torch_scaled_ao.h"
+#include "data/tensor_axes.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* The last two axes exchanged. */
-static void swap_last(struct tp_tensor *view)
+static enum tp_status swap_last(struct tp_maker *m, struct tp_tensor *view,
+                                struct tp_error *err)
 {
-    int a = view->ndim - 2, b = view->ndim - 1;
-    int64_t shape = view->shape[a], stride = view->stride[a];
-    view->shape[a] = view->shape[b];
-    view->stride[a] = view->stride[b];
-    view->shape[b] = shape;
-    view->stride[b] = stride;
+    const struct tp_tensor old = *view;
+    const int a = view->ndim - 2, b = view->ndim - 1;
+    int64_t *shape = tp_tensor_new_axes(view, old.ndim, m->builder->arena);
+    if (!shape)
+        return tp_fail_memory(err);
+    for (int i = 0; i < old.ndim; i++) {
+        const int from = i == a ? b : i == b ? a : i;
+        shape[i] = old.shape[from];
+        shape[old.ndim + i] = old.stride[from];
+    }
+    return TP_OK;
 }
 
 /* An attribute by its names, of which later versions dropped the first. */
@@ -77,9 +84,9 @@ static enum tp_status ao_turn(struct tp_maker *m, struct ao *ao,
     struct tp_tensor *scale = codes ? tp_part_copy(m, ao->scale, err) : NULL;
     if (!scale)
         return TP_E_MEMORY;
-    swap_last(codes);
-    if (scale->ndim >= 2)
-        swap_last(scale);
+    if (swap_last(m, codes, err) != TP_OK ||
+        (scale->ndim >= 2 && swap_last(m, scale, err) != TP_OK))
+        return TP_E_MEMORY;
     ao->codes = codes;
     ao->scale = scale;
     int64_t *size = ao->shape.size + ao->shape.ndim - 2;
@@ -146,7 +153,7 @@ static enum tp_status ao_value(struct tp_maker *m, struct ao *ao,
     if (status == TP_OK)
         status = tp_part_value(m, s, &ao->shape, "#value", err);
     if (status == TP_OK && turned)
-        swap_last(&m->tensors[*m->count - 1]);
+        status = swap_last(m, &m->tensors[*m->count - 1], err);
     return status;
 }
 

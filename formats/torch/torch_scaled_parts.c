@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/tensor_axes.h"
 
 static const char *path_with(struct tp_maker *m, const char *suffix)
 {
@@ -109,10 +110,17 @@ const struct tp_tensor *tp_part_turned(struct tp_maker *m,
                                        struct tp_error *err)
 {
     struct tp_tensor *view = tp_part_copy(m, tensor, err);
-    for (int i = 0; view && i < view->ndim; i++) {
+    if (!view)
+        return NULL;
+    int64_t *axes = tp_tensor_new_axes(view, view->ndim, m->builder->arena);
+    if (!axes) {
+        tp_fail_memory(err);
+        return NULL;
+    }
+    for (int i = 0; i < view->ndim; i++) {
         int from = i + 1 < view->ndim ? i + 1 : 0;
-        view->shape[i] = tensor->shape[from];
-        view->stride[i] = tensor->stride[from];
+        axes[i] = tensor->shape[from];
+        axes[view->ndim + i] = tensor->stride[from];
     }
     return view;
 }
@@ -139,11 +147,14 @@ const struct tp_tensor *tp_part_untiled(struct tp_maker *m,
     struct tp_tensor *view = tp_part_copy(m, tensor, err);
     if (!view)
         return NULL;
-    const int64_t shape[] = {down, 4, 32, across, 4};
-    const int64_t stride[] = {across * 512, 4, 16, 512, 1};
-    view->ndim = 5;
-    memcpy(view->shape, shape, sizeof shape);
-    memcpy(view->stride, stride, sizeof stride);
+    const int64_t axes[] = {down,         4, 32, across, 4,
+                            across * 512, 4, 16, 512,    1};
+    int64_t *kept = tp_tensor_new_axes(view, 5, m->builder->arena);
+    if (!kept) {
+        tp_fail_memory(err);
+        return NULL;
+    }
+    memcpy(kept, axes, sizeof axes);
     *columns = across * 4;
     return view;
 }
@@ -197,16 +208,15 @@ enum tp_status tp_part_value(struct tp_maker *m, struct tp_scaled *s,
     struct tp_tensor *tensor = &m->tensors[*m->count];
     enum tp_status status = tp_scaled_check(s, err);
     if (status == TP_OK)
-        status = tp_scaled_tensor(s, path, tensor, err);
+        status = tp_scaled_tensor(s, path, m->builder->arena, tensor, err);
     if (status != TP_OK)
         return status;
-    int64_t stride = 1;
-    tensor->ndim = shape->ndim;
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        tensor->shape[i] = shape->size[i];
-        tensor->stride[i] = stride;
-        stride *= shape->size[i];
-    }
+    int64_t *axes = tp_tensor_new_axes(tensor, shape->ndim, m->builder->arena);
+    if (!axes)
+        return tp_fail_memory(err);
+    for (int i = 0; i < shape->ndim; i++)
+        axes[i] = shape->size[i];
+    tp_dense_strides(shape->ndim, axes, axes + shape->ndim);
     ++*m->count;
     return tp_tensor_check(tensor, err);
 }

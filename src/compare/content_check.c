@@ -17,6 +17,7 @@
 
 #include "base/order.h"
 #include "base/search.h"
+#include "data/tensor_axes.h"
 #include "formats/reader.h"
 
 enum {
@@ -195,20 +196,6 @@ static enum tp_status compare_lists(struct tp_content_checker *c,
 
 /* --- permutations --------------------------------------------------------- */
 
-/* Drops axes of length 1; false: too many are left. */
-static bool squeeze(struct tp_tensor *tensor)
-{
-    int ndim = 0;
-    for (int i = 0; i < tensor->ndim; i++) {
-        if (tensor->shape[i] == 1)
-            continue;
-        tensor->shape[ndim] = tensor->shape[i];
-        tensor->stride[ndim++] = tensor->stride[i];
-    }
-    tensor->ndim = ndim;
-    return ndim <= TP_CONTENT_AXES;
-}
-
 /* Permutation number `number` of `n` axes. */
 static void nth_permutation(int number, int n, int *permutation)
 {
@@ -226,25 +213,15 @@ static void nth_permutation(int number, int n, int *permutation)
 
 /* The left one with its axes permuted; false: not the shape of the right. */
 static bool permute(const struct tp_tensor *left, const struct tp_tensor *right,
-                    const int *permutation, struct tp_tensor *turned)
+                    const int *permutation, struct tp_tensor *turned,
+                    struct tp_tensor_axes *axes)
 {
     *turned = *left;
-    for (int i = 0; i < left->ndim; i++) {
-        turned->shape[i] = left->shape[permutation[i]];
-        turned->stride[i] = left->stride[permutation[i]];
+    tp_tensor_permute(turned, permutation, left->ndim, axes);
+    for (int i = 0; i < left->ndim; i++)
         if (turned->shape[i] != right->shape[i])
             return false;
-    }
     return true;
-}
-
-/* A part of a tensor along an axis. */
-static void cut(struct tp_tensor *tensor, int axis, int64_t first,
-                int64_t length)
-{
-    tensor->offset += first * tensor->stride[axis];
-    tensor->numel = tensor->numel / tensor->shape[axis] * length;
-    tensor->shape[axis] = length;
 }
 
 /* The axis that is fastest in the storage. */
@@ -275,8 +252,10 @@ static enum tp_status compare_tiles(struct tp_content_checker *c,
     *same = true;
     for (int64_t at = 0; at < all && *same && status == TP_OK; at += step) {
         struct tp_tensor parts[2] = {tensors[0], tensors[1]};
+        struct tp_tensor_axes axes[2];
         for (int i = 0; i < 2; i++)
-            cut(&parts[i], axis, at, all - at < step ? all - at : step);
+            tp_tensor_cut(&parts[i], axis, at,
+                          all - at < step ? all - at : step, &axes[i]);
         status = compare_tiles(c, parts, axis + 1, same, err);
     }
     return status;
@@ -289,16 +268,20 @@ static enum tp_status check_permuted(struct tp_content_checker *c,
 {
     static const int factorial[TP_CONTENT_AXES + 1] = {1, 1, 2, 6, 24};
     struct tp_tensor left, right, both[2];
+    struct tp_tensor_axes axes[2], turned;
     enum tp_status status = fetch(c, lists[0].tensors[0], &left, err);
     if (status == TP_OK)
         status = fetch(c, lists[1].tensors[0], &right, err);
-    if (status != TP_OK || !squeeze(&left) || !squeeze(&right) ||
-        left.ndim != right.ndim)
+    if (status != TP_OK)
         return status;
+    tp_tensor_squeeze(&left, &axes[0]);
+    tp_tensor_squeeze(&right, &axes[1]);
+    if (left.ndim > TP_CONTENT_AXES || left.ndim != right.ndim)
+        return TP_OK;
     for (int i = 1; i < factorial[left.ndim] && status == TP_OK; i++) {
         bool same = false;
         nth_permutation(i, left.ndim, proof->permutation);
-        if (!permute(&left, &right, proof->permutation, &both[0]))
+        if (!permute(&left, &right, proof->permutation, &both[0], &turned))
             continue;
         both[1] = right;
         status = compare_tiles(c, both, 0, &same, err);
@@ -344,6 +327,7 @@ static enum tp_status check_range(struct tp_content_checker *c,
                                   struct tp_error *err)
 {
     struct tp_tensor tensors[2];
+    struct tp_tensor_axes axes[2];
     int64_t first[2];
     const int axis = range->axis;
     enum tp_status status = TP_OK;
@@ -361,7 +345,7 @@ static enum tp_status check_range(struct tp_content_checker *c,
     if (status != TP_OK)
         return status;
     for (int i = 0; i < 2; i++)
-        cut(&tensors[i], axis, first[i], range->length);
+        tp_tensor_cut(&tensors[i], axis, first[i], range->length, &axes[i]);
     const struct strand strands[2] = {{&tensors[0], 0}, {&tensors[1], 0}};
     return are_same(c, strands, tensors[0].numel, same, err);
 }

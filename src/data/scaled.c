@@ -20,6 +20,7 @@
 
 #include "data/dtype_math.h"
 #include "data/encode.h"
+#include "data/tensor_axes.h"
 
 enum {
     BATCH = 4096,  /* codes read at once                                  */
@@ -523,18 +524,18 @@ bool tp_block_scale_fit(struct tp_block_scale *scale,
 }
 
 enum tp_status tp_scaled_tensor(struct tp_scaled *scaled, const char *path,
+                                struct tp_arena *arena,
                                 struct tp_tensor *tensor, struct tp_error *err)
 {
     memset(tensor, 0, sizeof *tensor);
     tensor->path = path;
     tensor->dtype = TP_FLOAT32;
-    tensor->ndim = scaled->ndim;
-    int64_t stride = 1;
-    for (int i = scaled->ndim - 1; i >= 0; i--) {
-        tensor->shape[i] = scaled->shape[i];
-        tensor->stride[i] = stride;
-        stride *= scaled->shape[i] > 0 ? scaled->shape[i] : 1;
-    }
+    int64_t *shape = tp_tensor_new_axes(tensor, scaled->ndim, arena);
+    if (!shape)
+        return tp_fail_memory(err);
+    for (int i = 0; i < scaled->ndim; i++)
+        shape[i] = scaled->shape[i];
+    tp_dense_strides(scaled->ndim, shape, shape + scaled->ndim);
     tensor->storage = &scaled->base;
     tensor->scaled = scaled;
     return tp_tensor_check(tensor, err);

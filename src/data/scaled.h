@@ -2,6 +2,7 @@
 #ifndef TP_DATA_SCALED_H
 #define TP_DATA_SCALED_H
 
+#include "base/memory.h"
 #include "data/number.h"
 #include "data/tensor.h"
 
@@ -80,9 +81,10 @@ bool tp_block_scale_fit(struct tp_block_scale *scale,
                         const struct tp_scaled *scaled, const int64_t *sizes,
                         bool padded);
 
-/* Makes the tensor of the values: path, and the shape and order of scaled.
- * Fails as tp_tensor_check does. */
+/* Makes the tensor of the values: path, and the shape and order of scaled, as
+ * axes of the arena. Fails as tp_tensor_check does, or with TP_E_MEMORY. */
 enum tp_status tp_scaled_tensor(struct tp_scaled *scaled, const char *path,
+                                struct tp_arena *arena,
                                 struct tp_tensor *tensor, struct tp_error *err);
 
 /*

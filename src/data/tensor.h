@@ -47,8 +47,8 @@ struct tp_tensor {
     bool conjugated;      /* lazy conjugation: imaginary parts negated    */
     bool negated;         /* lazy negation: all parts negated             */
     int ndim;
-    int64_t shape[TP_LIMIT_DIMS];
-    int64_t stride[TP_LIMIT_DIMS]; /* in elements                         */
+    const int64_t *shape; /* [ndim]                                       */
+    const int64_t *stride; /* [ndim] in elements                          */
     int64_t offset;       /* first element, in elements of the storage    */
     int64_t numel;        /* product of shape                             */
     struct tp_storage *storage;    /* NULL only when numel is 0           */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "data/tensor_axes.h"
 
 enum {
     WINDOW = 1 << 16, /* bytes of a part read together                   */
@@ -369,16 +370,19 @@ static enum tp_status join(struct tp_arena *arena, struct tp_tensor *tensor,
     return TP_OK;
 }
 
-void tp_tensor_set_dense(struct tp_tensor *tensor)
+/* Copies the shape to the arena, beside strides without gaps. */
+static enum tp_status set_dense(struct tp_tensor *tensor,
+                                struct tp_arena *arena, struct tp_error *err)
 {
-    int64_t stride = 1;
+    const int64_t *shape = tensor->shape;
+    int64_t *axes = tp_tensor_new_axes(tensor, tensor->ndim, arena);
+    if (!axes)
+        return tp_fail_memory(err);
+    for (int i = 0; i < tensor->ndim; i++)
+        axes[i] = shape[i];
+    tp_dense_strides(tensor->ndim, axes, axes + tensor->ndim);
     tensor->offset = 0;
-    for (int i = tensor->ndim; i-- > 0;) {
-        tensor->stride[i] = stride;
-        if (__builtin_mul_overflow(stride, tensor->shape[i], &stride) ||
-            stride <= 0)
-            stride = 1; /* empty, or refused by tp_tensor_check */
-    }
+    return TP_OK;
 }
 
 /* Sets numel; the storage is not there yet. */
@@ -408,9 +412,10 @@ enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
                               const struct tp_tensor_part *parts, size_t count,
                               struct tp_error *err)
 {
-    tp_tensor_set_dense(tensor);
     tensor->storage = NULL;
-    enum tp_status status = count_elements(tensor, err);
+    enum tp_status status = set_dense(tensor, arena, err);
+    if (status == TP_OK)
+        status = count_elements(tensor, err);
     if (status != TP_OK)
         return status;
     struct tp_tensor_part *kept = calloc(count + 1, sizeof *kept);

@@ -21,7 +21,7 @@ struct tp_tensor_part {
  * parts are together, which lives in `arena` with what they point to; the array
  * itself is not kept. Each element has to be in exactly one part. TP_E_DAMAGED
  * names a part that lies outside, two that overlap, or how much is missing.
- * Strides, offset and numel are set.
+ * Strides, offset and numel are set; its axes are then those of the arena.
  */
 enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
                               const struct tp_tensor_part *parts, size_t count,
@@ -36,9 +36,6 @@ enum tp_status tp_tensor_part_inside(const struct tp_tensor *tensor,
 /* Of a storage that tp_tensor_join made of several parts that of part `i`;
  * NULL: it has no such part, or is another kind of storage. */
 struct tp_storage *tp_joined_part(const struct tp_storage *storage, size_t i);
-
-/* Sets the strides of a dense row-major tensor, and its offset to 0. */
-void tp_tensor_set_dense(struct tp_tensor *tensor);
 
 /* A storage that is bytes [start, start + size) of a file of the set. NULL: out
  * of memory. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "damage/damage_scan.h"
+#include "data/tensor_axes.h"
 #include "dump/dump_print.h"
 #include "formats/reader.h"
 
@@ -43,10 +44,10 @@ static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
     return same;
 }
 
-/* A tensor in the shape of another of as many elements; false: its elements do
- * not follow each other in memory. */
+/* A tensor in the shape of another of as many elements, with these strides;
+ * false: its elements do not follow each other in memory. */
 static bool reshape(const struct tp_tensor *tensor, const struct tp_tensor *as,
-                    struct tp_tensor *view)
+                    struct tp_tensor *view, int64_t stride[TP_LIMIT_DIMS])
 {
     int64_t step = 1;
     for (int i = tensor->ndim - 1; i >= 0; i--) {
@@ -56,12 +57,9 @@ static bool reshape(const struct tp_tensor *tensor, const struct tp_tensor *as,
     }
     *view = *tensor;
     view->ndim = as->ndim;
-    step = 1;
-    for (int i = as->ndim - 1; i >= 0; i--) {
-        view->shape[i] = as->shape[i];
-        view->stride[i] = step;
-        step *= as->shape[i];
-    }
+    view->shape = as->shape;
+    view->stride = stride;
+    tp_dense_strides(as->ndim, as->shape, stride);
     return true;
 }
 
@@ -101,9 +99,10 @@ static enum tp_status scan_pair(struct tp_readers *readers,
 {
     struct tp_damage_found found;
     struct tp_tensor x = *from->tensor, y = *to->tensor;
+    int64_t stride[TP_LIMIT_DIMS];
     memset(&found, 0, sizeof found);
-    if (!same_shape(&x, &y) && !reshape(from->tensor, to->tensor, &x) &&
-        !reshape(to->tensor, from->tensor, &y))
+    if (!same_shape(&x, &y) && !reshape(from->tensor, to->tensor, &x, stride) &&
+        !reshape(to->tensor, from->tensor, &y, stride))
         return TP_OK;
     enum tp_status status =
         tp_damage_scan_pair(readers, 0, &x, &y, &found, err);

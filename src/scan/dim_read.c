@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan/dim_read.h"
 
+#include "data/tensor_axes.h"
 #include "scan/scan_device.h"
 
 /*
@@ -253,15 +254,17 @@ static bool read_rows_device(struct reading *r, int64_t rows)
     return true;
 }
 
-/* The slab as a tensor. */
+/* The slab as a tensor with these axes. */
 static struct tp_tensor tensor_of(const struct tp_dim_source *source,
-                                  size_t number, const struct tp_slab *slab)
+                                  size_t number, const struct tp_slab *slab,
+                                  struct tp_tensor_axes *axes)
 {
     const struct tp_slab_plan *plan = source->plan;
     const struct tp_slab_axis *cut = &plan->axes[plan->cut];
     struct tp_tensor part = *source->pass->walk.tensor;
     if (cut->number >= 0) {
-        part.shape[cut->number] = slab->length[plan->cut];
+        tp_tensor_open_axes(&part, axes);
+        axes->shape[cut->number] = slab->length[plan->cut];
         part.offset += (int64_t)number * plan->share * cut->stride;
     }
     return part;
@@ -272,7 +275,8 @@ enum tp_status tp_dim_read(const struct tp_dim_source *source, size_t number,
                            struct tp_error *err)
 {
     const struct tp_slab_plan *plan = source->plan;
-    const struct tp_tensor part = tensor_of(source, number, slab);
+    struct tp_tensor_axes axes;
+    const struct tp_tensor part = tensor_of(source, number, slab, &axes);
     struct reading r = {.source = source,
                         .slab = slab,
                         .reader = reader,

@@ -10,6 +10,7 @@
  * unless the first one's strides change.
  */
 #include "scan/pair_scan.h"
+#include "data/tensor_axes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -49,19 +50,6 @@ static void add_axis(const struct tp_tensor *x, const struct tp_tensor *y,
     order[at] = axis;
 }
 
-static void set_axes(struct tp_tensor *view, const struct tp_tensor *tensor,
-                     const int *order, int count)
-{
-    *view = *tensor;
-    view->ndim = count;
-    view->numel = 1;
-    for (int i = 0; i < count; i++) {
-        view->shape[i] = tensor->shape[order[i]];
-        view->stride[i] = tensor->stride[order[i]];
-        view->numel *= view->shape[i];
-    }
-}
-
 /* Elements that a tensor has in its storage, as far as axes of stride 0 are
  * concerned. */
 static int64_t stored(const struct tp_tensor *tensor)
@@ -94,8 +82,10 @@ enum tp_status tp_pair_view_make(const struct tp_tensor *x,
         else
             add_axis(x, y, i, order, count++);
     }
-    set_axes(&view->x, x, order, count);
-    set_axes(&view->y, y, order, count);
+    view->x = *x;
+    view->y = *y;
+    tp_tensor_permute(&view->x, order, count, &view->axes[0]);
+    tp_tensor_permute(&view->y, order, count, &view->axes[1]);
     for (int i = 0; i < count; i++)
         view->place[i] = step[order[i]];
     if (view->x.numel / TP_LIMIT_OVERLAP > stored(x) + stored(y))

@@ -2,7 +2,7 @@
 #ifndef TP_SCAN_PAIR_SCAN_H
 #define TP_SCAN_PAIR_SCAN_H
 
-#include "data/tensor.h"
+#include "data/tensor_axes.h"
 #include "scan/pass.h"
 #include "stats/pair.h"
 #include "stats/pair_cells.h"
@@ -13,9 +13,10 @@
  */
 
 /* Two tensors as they are walked: copies whose axes are in another order and
- * without what both repeat. */
+ * without what both repeat. It stays where it was made. */
 struct tp_pair_view {
     struct tp_tensor x, y;
+    struct tp_tensor_axes axes[2];
     uint64_t repeat; /* each element stands for so many                    */
     int64_t place[TP_LIMIT_DIMS]; /* of an axis of the view: elements of the
                                      tensors, row-major, from one index to

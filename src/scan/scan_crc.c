@@ -84,12 +84,13 @@ enum tp_status tp_crc_judge(const struct tp_crc *crc,
 static enum tp_status check_storage(const struct tp_pass *pass,
                                     struct tp_storage *storage)
 {
+    const int64_t size = (int64_t)storage->size, stride = 1;
     struct tp_tensor bytes = {.path = "",
                               .dtype = TP_UINT8,
                               .ndim = 1,
-                              .shape = {(int64_t)storage->size},
-                              .stride = {1},
-                              .numel = (int64_t)storage->size,
+                              .shape = &size,
+                              .stride = &stride,
+                              .numel = size,
                               .storage = storage};
     struct tp_pass reading;
     struct tp_crc crc = {.crc = 0};

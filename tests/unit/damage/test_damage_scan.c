@@ -7,6 +7,7 @@
 
 #include "damage/damage_shape.h"
 #include "tests/unit/support/damaged.h"
+#include "tests/unit/support/test_axes.h"
 
 struct memory {
     struct tp_storage storage; /* first */
@@ -37,10 +38,11 @@ static struct tp_tensor make(enum tp_dtype dtype, int ndim,
                                .ndim = ndim,
                                .storage = &memory->storage,
                                .numel = 1};
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     for (int i = ndim - 1; i >= 0; i--) {
         const int axis = places ? places[i] : i;
-        tensor.shape[axis] = shape[axis];
-        tensor.stride[axis] = tensor.numel;
+        axes->shape[axis] = shape[axis];
+        axes->stride[axis] = tensor.numel;
         tensor.numel *= shape[axis];
     }
     const size_t size = tp_dtype_info(dtype)->size;
@@ -197,8 +199,9 @@ Test(damage_scan, expanded)
         memcpy(memory.bytes + (i * 50 + 9) * 4, &nan, 4);
     x.ndim = 3;
     x.numel *= 8;
-    x.shape[2] = 8;
-    x.stride[2] = 0;
+    struct tp_tensor_axes *axes = axes_of(&x);
+    axes->shape[2] = 8;
+    axes->stride[2] = 0;
     expect_words(&x, NULL,
                  "index 9 of 50 along axis 1: 512 elements, all of them NaN");
     free(memory.bytes);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/tensor.h"
+#include "tests/unit/support/test_axes.h"
 #include "tests/unit/support/xorshift.h"
 
 /*
@@ -51,8 +52,9 @@ static struct tp_tensor view(struct memory_storage *memory,
         .offset = offset,
         .storage = &memory->storage,
     };
-    memcpy(tensor.shape, shape, (size_t)ndim * sizeof *shape);
-    memcpy(tensor.stride, stride, (size_t)ndim * sizeof *stride);
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    memcpy(axes->shape, shape, (size_t)ndim * sizeof *shape);
+    memcpy(axes->stride, stride, (size_t)ndim * sizeof *stride);
     return tensor;
 }
 
@@ -176,17 +178,17 @@ static struct tp_tensor random_view(uint64_t *state,
         order[j] = kept;
     }
     int64_t stride = 1;
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     for (int i = 0; i < tensor.ndim; i++) {
         const int axis = order[i];
-        tensor.shape[axis] = 1 + (int64_t)(xorshift(state) % 9);
+        axes->shape[axis] = 1 + (int64_t)(xorshift(state) % 9);
         const int step = (int)(xorshift(state) % 8);
-        tensor.stride[axis] = step == 0   ? 0
+        axes->stride[axis] = step == 0   ? 0
                               : step == 1 ? stride * 3
                               : step == 2 ? (stride + 1) / 2
                                           : stride;
-        stride = tensor.stride[axis] ? tensor.stride[axis] *
-                                           tensor.shape[axis]
-                                     : stride;
+        stride = axes->stride[axis] ? axes->stride[axis] * axes->shape[axis]
+                                    : stride;
     }
     return tensor;
 }

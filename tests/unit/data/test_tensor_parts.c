@@ -8,6 +8,7 @@
 #include "data/range_storage.h"
 #include "data/tensor_parts.h"
 #include "tests/unit/support/xorshift.h"
+#include "tests/unit/support/test_axes.h"
 
 enum { AXES_MAX = 4, CUTS_MAX = 4, PARTS_MAX = 256 };
 
@@ -59,8 +60,9 @@ static void make(struct whole *w, uint64_t *state, int ndim, int longest)
     memset(w, 0, sizeof *w);
     w->tensor = (struct tp_tensor){
         .path = "w", .dtype = TP_FLOAT32, .ndim = ndim};
+    struct tp_tensor_axes *axes = axes_of(&w->tensor);
     for (int k = 0; k < ndim; k++) {
-        w->tensor.shape[k] = 1 + (int64_t)(xorshift(state) % (uint64_t)longest);
+        axes->shape[k] = 1 + (int64_t)(xorshift(state) % (uint64_t)longest);
         n *= (size_t)w->tensor.shape[k];
         pieces[k] = 1 + (int64_t)(xorshift(state) % 3);
         cuts[k][0] = 0;
@@ -156,7 +158,7 @@ Test(tensor_parts, what_is_no_partition)
     struct whole w = {.tensor = {.path = "w",
                                  .dtype = TP_FLOAT32,
                                  .ndim = 2,
-                                 .shape = {4, 4}}};
+                                 .shape = four}};
     w.values = calloc(64, sizeof *w.values);
     add_part(&w, none, two);
     refused(&w, "a hole: its 1 part has 8 of 16");

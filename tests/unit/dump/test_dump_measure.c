@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "dump/dump_measure.h"
+#include "tests/unit/support/test_axes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -38,15 +39,11 @@ static struct tp_tensor tensor_of(struct memory *memory, enum tp_dtype dtype,
     struct tp_tensor tensor = {
         .path = "", .dtype = dtype, .storage = &memory->storage};
     tensor.ndim = (rows >= 0) + (columns >= 0);
-    if (columns >= 0) {
-        tensor.shape[0] = rows;
-        tensor.shape[1] = columns;
-        tensor.stride[0] = columns;
-        tensor.stride[1] = 1;
-    } else {
-        tensor.shape[0] = rows;
-        tensor.stride[0] = 1;
-    }
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    axes->shape[0] = rows;
+    axes->shape[1] = columns;
+    axes->stride[0] = columns >= 0 ? columns : 1;
+    axes->stride[1] = 1;
     return tensor;
 }
 
@@ -179,10 +176,11 @@ Test(dump_measure, bytes_in_the_order_of_indices)
     struct memory memory = memory_of(x, sizeof x);
     struct tp_tensor tensor = tensor_of(&memory, TP_FLOAT32, 2, 3);
     cr_expect_eq(measure(&tensor).crc, 0x91e79017);
-    tensor.shape[0] = 3;
-    tensor.shape[1] = 2;
-    tensor.stride[0] = 1;
-    tensor.stride[1] = 3;
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    axes->shape[0] = 3;
+    axes->shape[1] = 2;
+    axes->stride[0] = 1;
+    axes->stride[1] = 3;
     const struct tp_dump_measure m = measure(&tensor);
     cr_expect_eq(m.crc, 0x5fcfa77a);
     cr_expect_eq(m.mean, 2.5);
@@ -193,12 +191,13 @@ Test(dump_measure, elements_that_repeat)
     const float two = 2;
     struct memory memory = memory_of(&two, sizeof two);
     struct tp_tensor tensor = tensor_of(&memory, TP_FLOAT32, 4, 3);
-    tensor.stride[0] = tensor.stride[1] = 0;
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    axes->stride[0] = axes->stride[1] = 0;
     struct tp_dump_measure m = measure(&tensor);
     cr_expect(m.has_crc);
     cr_expect_eq(m.crc, 0x0e4aa82d);
     cr_expect_float_eq(m.norm, sqrt(48), 1e-14);
-    tensor.shape[0] = INT64_C(1) << 40; /* no one writes 12 TB for a CRC */
+    axes->shape[0] = INT64_C(1) << 40; /* no one writes 12 TB for a CRC */
     m = measure(&tensor);
     cr_expect_not(m.has_crc);
     cr_expect_eq(m.max, 2);
@@ -209,6 +208,7 @@ Test(dump_measure, a_container_with_another_checksum)
 {
     struct memory memory = memory_of("123456789", 9);
     struct tp_tensor tensor = tensor_of(&memory, TP_UINT8, 9, -1);
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     struct tp_dump_measure m;
     memory.storage.has_crc32 = true;
     memory.storage.crc32 = 0xcbf43926;
@@ -216,9 +216,9 @@ Test(dump_measure, a_container_with_another_checksum)
     memory.storage.crc_checked = false;
     memory.storage.crc32++;
     cr_expect_eq(measure_by(1, &tensor, &m), TP_E_DAMAGED);
-    tensor.shape[0] = 3; /* also of a part that is shown */
+    axes->shape[0] = 3; /* also of a part that is shown */
     cr_expect_eq(measure_by(1, &tensor, &m), TP_E_DAMAGED);
-    tensor.shape[0] = 2;
-    tensor.stride[0] = 4;
+    axes->shape[0] = 2;
+    axes->stride[0] = 4;
     cr_expect_eq(measure_by(1, &tensor, &m), TP_E_DAMAGED);
 }

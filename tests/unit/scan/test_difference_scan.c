@@ -4,6 +4,7 @@
  * side in row-major order.
  */
 #include "scan/difference_scan.h"
+#include "tests/unit/support/test_axes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -49,13 +50,13 @@ static struct memory new_memory(size_t size, uint64_t seed)
 static struct tp_tensor tensor_of(enum tp_dtype dtype, int64_t rows,
                                   int64_t columns, struct memory *memory)
 {
-    return (struct tp_tensor){.path = "",
-                              .dtype = dtype,
-                              .ndim = 2,
-                              .shape = {rows, columns},
-                              .stride = {columns, 1},
-                              .numel = rows * columns,
-                              .storage = &memory->storage};
+    struct tp_tensor tensor = {.path = "",
+                               .dtype = dtype,
+                               .ndim = 2,
+                               .numel = rows * columns,
+                               .storage = &memory->storage};
+    *axes_of(&tensor) = (struct tp_tensor_axes){{rows, columns}, {columns, 1}};
+    return tensor;
 }
 
 struct found {
@@ -118,8 +119,7 @@ Test(difference_scan, layouts_do_not_show)
             memcpy(turned.bytes + 2 * (k * ROWS + i),
                    b.bytes + 2 * (i * COLUMNS + k), 2);
     struct tp_tensor z = tensor_of(TP_BFLOAT16, ROWS, COLUMNS, &turned);
-    z.stride[0] = 1;
-    z.stride[1] = ROWS;
+    *axes_of(&z) = (struct tp_tensor_axes){{ROWS, COLUMNS}, {1, ROWS}};
     struct found *flat = scan(&x, &y, 1), *there = scan(&x, &z, 2);
     struct found *back = scan(&z, &x, 1);
     expect_same(flat, there);
@@ -142,8 +142,8 @@ Test(difference_scan, expanded_axes_count_for_all_they_show)
     struct tp_tensor x = tensor_of(TP_FLOAT32, 1, COLUMNS, &a);
     struct tp_tensor y = tensor_of(TP_FLOAT32, 1, COLUMNS, &b);
     struct found *once = scan(&x, &y, 1);
-    x.shape[0] = y.shape[0] = INT64_C(1) << 40;
-    x.stride[0] = y.stride[0] = 0;
+    const struct tp_tensor_axes many = {{INT64_C(1) << 40, COLUMNS}, {0, 1}};
+    *axes_of(&x) = *axes_of(&y) = many;
     x.numel = y.numel = (INT64_C(1) << 40) * COLUMNS;
     struct found *often = scan(&x, &y, 1);
     cr_expect_eq(often->numbers.values, (uint64_t)x.numel);
@@ -176,6 +176,7 @@ Test(difference_scan, complex_elements_are_two_values)
 Test(difference_scan, empty_tensors_have_no_numbers)
 {
     struct tp_tensor x = {.path = "", .dtype = TP_FLOAT32, .ndim = 1};
+    axes_of(&x);
     struct found *found = scan(&x, &x, 1);
     cr_expect_eq(found->status, TP_OK);
     cr_expect_eq(found->numbers.values, 0);

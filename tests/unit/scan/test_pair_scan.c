@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tests/unit/support/xorshift.h"
+#include "tests/unit/support/test_axes.h"
 
 struct memory {
     struct tp_storage storage; /* first */
@@ -69,10 +70,11 @@ static struct tp_tensor laid_out(enum tp_dtype dtype, const int64_t *shape,
                                .ndim = AXES,
                                .storage = &memory->storage,
                                .numel = 1};
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     for (int i = AXES - 1; i >= 0; i--) {
         const int axis = places ? places[i] : i;
-        tensor.shape[axis] = shape[axis];
-        tensor.stride[axis] = tensor.numel;
+        axes->shape[axis] = shape[axis];
+        axes->stride[axis] = tensor.numel;
         tensor.numel *= shape[axis];
     }
     return tensor;
@@ -210,8 +212,9 @@ Test(pair_scan, expanded_axes_count_for_all_they_show)
         for (int i = 0; i < AXES; i++) {
             struct tp_tensor x = laid_out(TP_FLOAT32, shape, NULL, &a);
             struct tp_tensor y = laid_out(TP_FLOAT32, shape, NULL, &b);
-            x.stride[i] = both ? 0 : x.stride[i];
-            y.stride[i] = 0;
+            if (both)
+                axes_of(&x)->stride[i] = 0;
+            axes_of(&y)->stride[i] = 0;
             expect_flat(&x, &y);
         }
     }
@@ -227,21 +230,20 @@ Test(pair_scan, what_both_repeat_is_read_once)
     struct tp_tensor x = {.path = "",
                           .dtype = TP_FLOAT32,
                           .ndim = 2,
-                          .shape = {INT64_C(250000000000000), 4},
-                          .stride = {0, 1},
                           .numel = INT64_C(1000000000000000),
                           .storage = &a.storage};
+    *axes_of(&x) =
+        (struct tp_tensor_axes){{INT64_C(250000000000000), 4}, {0, 1}};
     struct tp_tensor y = x;
     y.storage = &b.storage;
     struct found found = scan(&x, &y, 1);
     cr_assert_eq(found.status, TP_OK);
     cr_expect_eq(found.sums.values, UINT64_C(1000000000000000));
     cr_expect_lt(found.sums.max_d_at, 4);
-    y.stride[0] = 1; /* as many pairs, of 250 000 000 000 004 elements */
-    y.shape[0] = x.shape[0] = 1 << 20;
-    x.shape[1] = y.shape[1] = 1 << 20;
+    /* as many pairs, of 250 000 000 000 004 elements */
+    *axes_of(&x) = (struct tp_tensor_axes){{1 << 20, 1 << 20}, {0, 1}};
+    *axes_of(&y) = (struct tp_tensor_axes){{1 << 20, 1 << 20}, {1, 0}};
     x.numel = y.numel = INT64_C(1) << 40;
-    y.stride[1] = 0;
     found = scan(&x, &y, 1);
     cr_expect_eq(found.status, TP_E_LIMIT);
     free(a.bytes);
@@ -292,7 +294,7 @@ Test(pair_scan, what_does_not_fit_is_refused)
     const struct tp_tensor y = laid_out(TP_COMPLEX64, shape, NULL, &b);
     struct tp_tensor z = x;
     cr_expect_eq(scan(&x, &y, 1).status, TP_E_UNSUPPORTED);
-    z.shape[0] = 6;
+    axes_of(&z)->shape[0] = 6;
     z.numel = 6 * 130 * 45;
     cr_expect_eq(scan(&x, &z, 1).status, TP_E_UNSUPPORTED);
     free(a.bytes);

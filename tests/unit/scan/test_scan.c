@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/unit/support/xorshift.h"
+#include "tests/unit/support/test_axes.h"
 
 /*
  * Scans of tensors in memory: every way a tensor can lie in its storage must
@@ -73,12 +74,9 @@ static struct tp_tensor contiguous(struct memory *memory,
 {
     struct tp_tensor tensor = {.path = "", .dtype = dtype, .ndim = ndim,
                                .storage = &memory->storage};
-    int64_t stride = 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        tensor.shape[i] = shape[i];
-        tensor.stride[i] = stride;
-        stride *= shape[i];
-    }
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    memcpy(axes->shape, shape, (size_t)ndim * sizeof *shape);
+    tp_dense_strides(ndim, shape, axes->stride);
     return tensor;
 }
 
@@ -325,8 +323,8 @@ Test(scan, views_are_like_their_copies)
     };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
         view.ndim = views[i].ndim;
-        memcpy(view.shape, views[i].shape, sizeof views[i].shape);
-        memcpy(view.stride, views[i].stride, sizeof views[i].stride);
+        view.shape = views[i].shape;
+        view.stride = views[i].stride;
         view.offset = views[i].offset;
         assert_like_plain(&view, views[i].what);
     }
@@ -391,8 +389,8 @@ Test(scan, one_value_can_stand_for_many)
     static const uint16_t code = 0xc000; /* -2 */
     memcpy(memory.bytes, &code, 2);
     struct tp_tensor tensor = {.path = "", .dtype = TP_BFLOAT16, .ndim = 2,
-                               .shape = {1000000000, 1000000},
                                .storage = &memory.storage};
+    *axes_of(&tensor) = (struct tp_tensor_axes){{1000000000, 1000000}, {0, 0}};
     scan(&tensor, "e4m3", &first);
     cr_assert_eq(first.summary.counts.numel, 1000000000000000);
     cr_assert_eq(first.summary.counts.negative, 1000000000000000);
@@ -408,9 +406,8 @@ Test(scan, one_value_can_stand_for_many)
     memory = new_memory(12);
     memcpy(memory.bytes, (const float[]){1, 2, 4}, 12);
     tensor = (struct tp_tensor){.path = "", .dtype = TP_FLOAT32, .ndim = 2,
-                                .shape = {1000000000000, 3},
-                                .stride = {0, 1},
                                 .storage = &memory.storage};
+    *axes_of(&tensor) = (struct tp_tensor_axes){{1000000000000, 3}, {0, 1}};
     scan(&tensor, NULL, &first);
     cr_assert_eq(first.summary.counts.values, 3000000000000);
     cr_assert_float_eq(first.summary.moments.mean, 7.0 / 3, 1e-15);
@@ -510,7 +507,7 @@ Test(scan, checksums_are_verified_once)
         scan(&tensor, NULL, &first);
         cr_assert(memory.storage.crc_checked);
         cr_assert_eq(memory.read, sizes[s], "read once, check included");
-        tensor.shape[0] /= 2; /* a part: the check needs a reading */
+        axes_of(&tensor)->shape[0] /= 2; /* a part: the check needs a reading */
         memory.storage.crc_checked = false;
         memory.read = 0;
         scan(&tensor, NULL, &first);
@@ -597,7 +594,7 @@ Test(scan, byte_order_conjugation_and_negation)
 /* Many tensors of many sizes by one scanner, from tasks. */
 struct crowd {
     struct tp_scanner *scanner;
-    struct memory *memory;
+    struct tp_tensor tensor;
     struct tp_scan_result *results;
 };
 
@@ -605,11 +602,13 @@ static void crowd_task(void *context, size_t index, unsigned worker)
 {
     struct crowd *crowd = context;
     struct tp_error err = {.code = TP_OK};
-    struct tp_tensor tensor = whole(crowd->memory, TP_BFLOAT16);
+    struct tp_tensor tensor = crowd->tensor;
     struct tp_scan_request request = {
         .target = tp_number_by_id(index % 3 ? "mxfp4" : "hif8"),
         .scale_rule = TP_SCALE_FLOOR, .worker = worker};
-    tensor.shape[0] = index % 5 == 0 ? 9000000 : (int64_t)(index * 1777);
+    struct tp_tensor_axes axes;
+    tp_tensor_open_axes(&tensor, &axes);
+    axes.shape[0] = index % 5 == 0 ? 9000000 : (int64_t)(index * 1777);
     cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK);
     cr_assert_eq(tp_scan(crowd->scanner, &tensor, &request,
                          &crowd->results[index], &err),
@@ -620,7 +619,7 @@ Test(scan, tasks_may_scan_at_the_same_time)
 {
     enum { CROWD = 24 };
     struct memory memory = new_memory(18000000);
-    struct crowd crowd = {.memory = &memory};
+    struct crowd crowd = {.tensor = whole(&memory, TP_BFLOAT16)};
     struct tp_error err = {.code = TP_OK};
     struct tp_scan_result *alone = malloc(CROWD * sizeof *alone);
     fill_bfloat16(&memory, 12);

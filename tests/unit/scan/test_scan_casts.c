@@ -6,6 +6,7 @@
 
 #include "scan/scan.h"
 #include "tests/unit/support/xorshift.h"
+#include "tests/unit/support/test_axes.h"
 
 /*
  * Casts of tensors of every layout, as a scan simulates them, against the
@@ -184,10 +185,11 @@ static void check_shape(enum tp_dtype dtype, int ndim, const int64_t *shape,
     struct memory memory = {.storage = {.read = read_memory}};
     uint64_t state = 88172645463325252u + (uint64_t)shape[0];
     int64_t n = 1;
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     for (int i = 0; i < ndim; i++) { /* turned: the first axis is fastest */
         const int at = turned ? i : ndim - 1 - i;
-        tensor.shape[at] = shape[at];
-        tensor.stride[at] = n;
+        axes->shape[at] = shape[at];
+        axes->stride[at] = n;
         n *= shape[at];
     }
     memory.storage.size = (uint64_t)n * size;
@@ -238,11 +240,12 @@ Test(casts, repeats_count_and_other_dtypes_do_not)
     for (size_t i = 0; i < 64; i++)
         store(TP_BFLOAT16, some_value(&state, false), memory.bytes + 2 * i);
     struct tp_tensor tensor = {.path = "", .dtype = TP_BFLOAT16, .ndim = 2,
-                               .shape = {1, 64}, .stride = {64, 1},
                                .storage = &memory.storage};
+    struct tp_tensor_axes *axes = axes_of(&tensor);
+    *axes = (struct tp_tensor_axes){{1, 64}, {64, 1}};
     scan(&tensor, 1, 0, plain);
-    tensor.shape[0] = 1000;
-    tensor.stride[0] = 0;
+    axes->shape[0] = 1000;
+    axes->stride[0] = 0;
     scan(&tensor, 1, 0, errors);
     for (int i = 0; i < SPECS; i++) {
         struct tp_quant_error thousand = {0};
@@ -255,7 +258,7 @@ Test(casts, repeats_count_and_other_dtypes_do_not)
     scan(&tensor, 1, 0, errors);
     cr_assert_eq(memcmp(errors, plain, sizeof plain), 0);
     tensor.dtype = TP_COMPLEX32;
-    tensor.shape[1] = 32;
+    axes->shape[1] = 32;
     scan(&tensor, 1, 0, errors);
     for (int i = 0; i < SPECS; i++) {
         const struct tp_number *number = tp_number_by_id(formats[i]);

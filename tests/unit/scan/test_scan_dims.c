@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "scan/scan.h"
+#include "tests/unit/support/test_axes.h"
 #include "tests/unit/support/xorshift.h"
 
 /*
@@ -53,11 +54,12 @@ static struct tp_tensor laid_out(enum tp_dtype dtype, int ndim,
                                  int64_t gap)
 {
     struct tp_tensor tensor = {.path = "", .dtype = dtype, .ndim = ndim};
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     int64_t stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         int axis = places ? places[i] : i;
-        tensor.shape[axis] = shape[axis];
-        tensor.stride[axis] = stride;
+        axes->shape[axis] = shape[axis];
+        axes->stride[axis] = stride;
         stride = stride * shape[axis] + (i == ndim - 1 ? gap : 0);
     }
     tensor.numel = stride; /* of the storage, for put_in */
@@ -368,9 +370,9 @@ Test(dims, stride_zero_is_counted)
     memcpy(memory.bytes, stored, sizeof stored);
     struct tp_tensor tensor = {.path = "",
                                .dtype = TP_FLOAT32,
-                               .ndim = 3,
-                               .shape = {1000000, 2, 500000000},
-                               .stride = {0, 1, 0}};
+                               .ndim = 3};
+    *axes_of(&tensor) =
+        (struct tp_tensor_axes){{1000000, 2, 500000000}, {0, 1, 0}};
     struct tp_dims_room room = {.indices = NULL};
     scan(&tensor, &memory, 2, &room);
     cr_assert_eq(room.dims.count, 3);
@@ -391,7 +393,7 @@ Test(dims, stride_zero_is_counted)
     cr_assert_eq(tp_dim_l2_norm(&axes[1].worst[0]), 4 * sqrt(5e14));
     cr_assert_eq(axes[1].ratio, 4.0 / 3);
     /* and a single one */
-    tensor.stride[1] = 0;
+    axes_of(&tensor)->stride[1] = 0;
     scan(&tensor, &memory, 1, &room);
     cr_assert_eq(room.dims.count, 3);
     cr_assert_eq(room.dims.axes[1].worst[1].mean, -3);

@@ -10,6 +10,7 @@
 
 #include "tests/unit/support/golden_stats.h"
 #include "tests/unit/support/words.h"
+#include "tests/unit/support/test_axes.h"
 
 /*
  * Whole tensors through tp_scan, against numpy: counts and extrema equal,
@@ -100,9 +101,9 @@ static void scan(const struct golden *golden, unsigned jobs,
     struct tp_tensor tensor = {.path = "",
                                .dtype = dtype,
                                .ndim = 2,
-                               .shape = {golden->rows, golden->columns},
-                               .stride = {golden->columns, 1},
                                .storage = &storage.base};
+    *axes_of(&tensor) = (struct tp_tensor_axes){{golden->rows, golden->columns},
+                                         {golden->columns, 1}};
     struct tp_error err = {0};
     struct tp_pool *pool;
     struct tp_scanner *scanner;

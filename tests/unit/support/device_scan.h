@@ -9,6 +9,7 @@
 
 #include "cuda/device.h"
 #include "scan/scan.h"
+#include "tests/unit/support/test_axes.h"
 
 /*
  * Tensors in memory, and whether scans of them with a device and without give
@@ -68,24 +69,25 @@ static inline struct tp_tensor memory_tensor(struct memory *memory,
     struct tp_tensor tensor = {
         .path = "", .dtype = dtype, .ndim = ndim, .storage = &memory->storage};
     struct tp_error err = {.code = TP_OK};
+    struct tp_tensor_axes *axes = axes_of(&tensor);
     int64_t stride = view == SPARSE ? 9 : 1;
     for (int i = ndim - 1; i >= 0; i--) {
-        tensor.shape[i] = shape[i];
-        tensor.stride[i] = stride;
+        axes->shape[i] = shape[i];
+        axes->stride[i] = stride;
         stride *= shape[i];
         if (i == ndim - 1 && view == SLICED)
             stride *= 2;
     }
     tensor.offset = view == SLICED;
     if (view == SPREAD)
-        tensor.stride[0] = 0;
+        axes->stride[0] = 0;
     if (view == TURNED) {
         int i = ndim - 2, j = ndim - 1;
-        int64_t length = tensor.shape[i], step = tensor.stride[i];
-        tensor.shape[i] = tensor.shape[j];
-        tensor.stride[i] = tensor.stride[j];
-        tensor.shape[j] = length;
-        tensor.stride[j] = step;
+        int64_t length = axes->shape[i], step = axes->stride[i];
+        axes->shape[i] = axes->shape[j];
+        axes->stride[i] = axes->stride[j];
+        axes->shape[j] = length;
+        axes->stride[j] = step;
     }
     cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK, "%s", err.message);
     return tensor;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/numpy/npy.h"
+#include "tests/unit/support/test_axes.h"
 
 /* Heads as the manual of numpy.lib.format describes them; whole files are
  * compared in test_reader_files.c. */
@@ -85,7 +86,9 @@ static struct tp_tensor tensor_of(bool fortran)
         .shape = {2, 3},
         .bytes = 48};
     struct tp_tensor tensor;
-    cr_assert_eq(tp_npy_tensor(&head, &storage, &tensor, NULL), TP_OK);
+    cr_assert_eq(
+        tp_npy_tensor(&head, &storage, &test_axes_arena, &tensor, NULL),
+        TP_OK);
     cr_expect(storage.big_endian);
     return tensor;
 }
@@ -113,6 +116,7 @@ Test(npy, empty_and_huge)
                            0, &head),
                  TP_OK);
     cr_expect_eq(head.bytes, 0);
-    enum tp_status status = tp_npy_tensor(&head, &storage, &tensor, NULL);
+    enum tp_status status =
+        tp_npy_tensor(&head, &storage, &test_axes_arena, &tensor, NULL);
     cr_expect(status != TP_OK || tensor.numel == 0);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/pt2/pt2_tensor.h"
+#include "tests/unit/support/test_axes.h"
 
 /* Numbers of dtypes as torch._export.serde.schema.ScalarType of torch 2.15 has
  * them; whole archives are compared in test_reader_files.c. */
@@ -17,7 +18,9 @@ static enum tp_status read_text(const char *text, struct tp_tensor *tensor,
     memset(tensor, 0, sizeof *tensor);
     cr_assert_eq(tp_json_parse(parser, text, strlen(text), &arena, &json, NULL),
                  TP_OK, "%s", text);
-    enum tp_status status = tp_pt2_tensor_read(json, tensor, err);
+    enum tp_status status =
+        tp_pt2_tensor_read(json, &arena, tensor, err);
+    axes_of(tensor);
     tp_arena_clear(&arena);
     tp_json_parser_free(parser);
     return status;
