@@ -8,7 +8,10 @@
  * of sorting would need the order of the table anyway.
  *
  * Cost: O(n log n) comparisons of n rows a grouping, and one unpacking of
- * every cast of every row; the sums of one group are in memory at a time.
+ * every cast of every row; the sums of one group are in memory at a time. The
+ * groups of the finest grouping would be the largest thing in memory (4 kB a
+ * tensor of a checkpoint), so only where they begin is kept and a table makes
+ * them again, at the cost of one more unpacking for each of its passes.
  */
 #include "quant/quant_groups.h"
 
@@ -17,6 +20,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/search.h"
 
 /* A row whose place is known, for sorting. */
 struct placed {
@@ -41,12 +45,45 @@ struct partial {
     double worst;
 };
 
+/* The sums over the rows of one place, and room for its groups. */
+struct tp_quant_sums {
+    const struct tp_quant_plan *plan;
+    struct tp_quant_place place;
+    struct partial *partials;     /* [plan->count]                         */
+    struct tp_summary *summary;   /* of the group's rows                   */
+    struct tp_cast_group *groups; /* [plan->count]                         */
+};
+
 struct maker {
     struct tp_quant *quant;
-    struct partial *partials;     /* [plan.count]                           */
-    struct tp_summary *summary; /* of the group's rows                    */
+    struct tp_quant_sums *sums;
     struct tp_error *err;
 };
+
+static void sums_free(struct tp_quant_sums *sums)
+{
+    if (!sums)
+        return;
+    free(sums->partials);
+    free(sums->summary);
+    free(sums->groups);
+    free(sums);
+}
+
+static struct tp_quant_sums *sums_new(const struct tp_quant_plan *plan)
+{
+    struct tp_quant_sums *sums = calloc(1, sizeof *sums);
+    if (!sums)
+        return NULL;
+    sums->plan = plan;
+    sums->partials = calloc(plan->count, sizeof *sums->partials);
+    sums->summary = malloc(sizeof *sums->summary);
+    sums->groups = calloc(plan->count, sizeof *sums->groups);
+    if (sums->partials && sums->summary && sums->groups)
+        return sums;
+    sums_free(sums);
+    return NULL;
+}
 
 static void add_error(struct partial *partial, struct tp_quant_error *error)
 {
@@ -66,15 +103,23 @@ static void add_error(struct partial *partial, struct tp_quant_error *error)
     tp_quant_merge(&partial->sum, error, 1);
 }
 
-static void add_row(const struct maker *maker, const struct tp_row *row)
+static void begin_place(struct tp_quant_sums *sums,
+                        const struct tp_quant_place *place)
+{
+    memset(sums->summary, 0, sizeof *sums->summary);
+    memset(sums->partials, 0, sums->plan->count * sizeof *sums->partials);
+    sums->place = *place;
+}
+
+static void add_row(struct tp_quant_sums *sums, const struct tp_row *row)
 {
     struct tp_quant_error error;
     size_t cast;
-    tp_summary_merge_packed(maker->summary, row->packed);
+    tp_summary_merge_packed(sums->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
          at = tp_quant_next(at, &cast, &error)) {
-        maker->partials[cast].infinite += tp_counts_infinite(&row->counts);
-        add_error(&maker->partials[cast], &error);
+        sums->partials[cast].infinite += tp_counts_infinite(&row->counts);
+        add_error(&sums->partials[cast], &error);
     }
 }
 
@@ -91,12 +136,13 @@ static void fill_regimes(const struct tp_summary *summary,
             nonzero ? (double)count[i] / (double)nonzero : NAN;
 }
 
-static void fill_group(const struct maker *maker, size_t which,
+static void fill_group(const struct tp_quant_sums *sums, size_t which,
                        struct tp_cast_group *group)
 {
-    const struct tp_quant_cast *cast = &maker->quant->run->plan.casts[which];
-    const struct partial *partial = &maker->partials[which];
+    const struct tp_quant_cast *cast = &sums->plan->casts[which];
+    const struct partial *partial = &sums->partials[which];
     bool scaled = cast->spec.scaled != TP_SCALED_NOT;
+    group->place = sums->place;
     group->cast = which;
     group->tensors = partial->tensors;
     group->format = cast->format;
@@ -122,7 +168,7 @@ static void fill_group(const struct maker *maker, size_t which,
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
     if (!scaled && cast->spec.number->ties_away) /* HiF8 */
-        fill_regimes(maker->summary, group);
+        fill_regimes(sums->summary, group);
 }
 
 /* The first of the widest dtypes of n rows. */
@@ -138,31 +184,54 @@ static enum tp_dtype widest_dtype(const struct placed *rows, size_t n)
     return widest;
 }
 
+/* The sums become groups; returns how many. */
+static size_t fill_groups(const struct tp_quant_sums *sums)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sums->plan->count; i++)
+        if (sums->partials[i].tensors > 0)
+            fill_group(sums, i, &sums->groups[count++]);
+    return count;
+}
+
+/* Keeps the groups of a place, or of the finest grouping where they begin. */
+static enum tp_status keep_groups(struct maker *maker,
+                                  const struct placed *rows, size_t n,
+                                  size_t count)
+{
+    struct tp_quant *quant = maker->quant;
+    if (rows->place.grouping == TP_QUANT_BY_PLACE) {
+        struct tp_quant_part *part = &quant->parts[quant->part_count++];
+        for (size_t i = 0; i < n; i++)
+            quant->placed[part->first + i] = rows[i].row;
+        part[1] = (struct tp_quant_part){part->first + n, part->group + count};
+        return TP_OK;
+    }
+    enum tp_status status =
+        tp_grow(&quant->groups, &quant->group_capacity,
+                quant->group_count + count, sizeof *quant->groups, maker->err);
+    if (status == TP_OK && count) {
+        memcpy(quant->groups + quant->group_count, maker->sums->groups,
+               count * sizeof *quant->groups);
+        quant->group_count += count;
+    }
+    return status;
+}
+
 /* The sums over n rows become groups, and groups a recommendation. */
 static enum tp_status finish_place(struct maker *maker,
                                    const struct placed *rows, size_t n)
 {
-    const struct tp_quant_plan *plan = &maker->quant->run->plan;
     struct tp_quant *quant = maker->quant;
-    size_t first = quant->group_count;
-    for (size_t i = 0; i < plan->count; i++) {
-        if (maker->partials[i].tensors == 0)
-            continue;
-        if (tp_grow(&quant->groups, &quant->group_capacity,
-                    quant->group_count + 1, sizeof *quant->groups,
-                    maker->err) != TP_OK)
-            return TP_E_MEMORY;
-        struct tp_cast_group *group = &quant->groups[quant->group_count++];
-        *group = (struct tp_cast_group){.place = rows->place};
-        fill_group(maker, i, group);
-    }
-    if (quant->group_count == first ||
-        rows->place.grouping == TP_QUANT_BY_LAYER)
+    const size_t count = fill_groups(maker->sums);
+    if (keep_groups(maker, rows, n, count) != TP_OK)
+        return TP_E_MEMORY;
+    if (count == 0 || rows->place.grouping == TP_QUANT_BY_LAYER)
         return TP_OK;
     const struct tp_recommend_input input = {
-        .plan = plan,
-        .groups = quant->groups + first,
-        .count = quant->group_count - first,
+        .plan = &quant->run->plan,
+        .groups = maker->sums->groups,
+        .count = count,
         .dtype = widest_dtype(rows, n),
         .arena = &quant->arena,
     };
@@ -183,11 +252,25 @@ static bool is_wanted(const struct tp_row *row,
                           row->label.layer_idx >= 0);
 }
 
+/* Room for the parts of n rows in order; false: no memory. */
+static bool make_parts(struct tp_quant *quant, const struct placed *rows,
+                       size_t n)
+{
+    size_t count = 1;
+    for (size_t i = 1; i < n; i++)
+        count += tp_quant_compare_places(&rows[i - 1].place,
+                                         &rows[i].place) != 0;
+    quant->parts = calloc(count + 1, sizeof *quant->parts);
+    quant->placed = calloc(n + 1, sizeof *quant->placed);
+    return quant->parts && quant->placed;
+}
+
 static enum tp_status group_by(struct maker *maker,
                                enum tp_quant_grouping grouping,
                                struct placed *placed)
 {
-    const struct tp_run *run = maker->quant->run;
+    struct tp_quant *quant = maker->quant;
+    const struct tp_run *run = quant->run;
     size_t n = 0;
     for (size_t i = 0; i < run->row_count; i++) {
         if (is_wanted(&run->rows[i], grouping))
@@ -197,14 +280,14 @@ static enum tp_status group_by(struct maker *maker,
     if (n)
         qsort(placed, n, sizeof *placed, compare_placed);
     enum tp_status status = TP_OK;
+    if (grouping == TP_QUANT_BY_PLACE && !make_parts(quant, placed, n))
+        return tp_fail_memory(maker->err);
     for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
-        memset(maker->summary, 0, sizeof *maker->summary);
-        memset(maker->partials, 0,
-               run->plan.count * sizeof *maker->partials);
+        begin_place(maker->sums, &placed[i].place);
         for (end = i; end < n && !tp_quant_compare_places(&placed[i].place,
                                                  &placed[end].place);
              end++)
-            add_row(maker, placed[end].row);
+            add_row(maker->sums, placed[end].row);
         status = finish_place(maker, placed + i, end - i);
     }
     return status;
@@ -237,23 +320,51 @@ enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
     if (run->plan.count == 0)
         return TP_OK;
     struct placed *placed = calloc(run->row_count + 1, sizeof *placed);
-    struct maker maker = {
-        .quant = quant,
-        .partials = calloc(run->plan.count, sizeof *maker.partials),
-        .summary = malloc(sizeof *maker.summary),
-        .err = err,
-    };
-    enum tp_status status = TP_OK;
-    if (!placed || !maker.partials || !maker.summary)
-        status = tp_fail_memory(err);
-    else
-        status = number_rows(quant, err);
+    quant->sums = sums_new(&run->plan);
+    struct maker maker = {quant, quant->sums, err};
+    enum tp_status status = placed && quant->sums ? number_rows(quant, err)
+                                                  : tp_fail_memory(err);
     for (int g = 0; g < TP_QUANT_GROUPINGS && status == TP_OK; g++)
         status = group_by(&maker, (enum tp_quant_grouping)g, placed);
     free(placed);
-    free(maker.partials);
-    free(maker.summary);
     return status;
+}
+
+/* --- groups that are made again ------------------------------------------ */
+
+size_t tp_quant_place_groups(const struct tp_quant *quant)
+{
+    return quant->parts ? quant->parts[quant->part_count].group : 0;
+}
+
+/* The groups of a part, in sums->groups. */
+static void make_part(const struct tp_quant *quant, size_t part)
+{
+    struct tp_quant_sums *sums = quant->sums;
+    const size_t first = quant->parts[part].first;
+    const struct tp_quant_place place =
+        tp_quant_place_of(quant->placed[first], TP_QUANT_BY_PLACE);
+    begin_place(sums, &place);
+    for (size_t i = first; i < quant->parts[part + 1].first; i++)
+        add_row(sums, quant->placed[i]);
+    fill_groups(sums);
+}
+
+void tp_quant_make_place_groups(const struct tp_quant *quant, size_t first,
+                                size_t count, struct tp_cast_group *made)
+{
+    const struct tp_quant_part *parts = quant->parts;
+    size_t part, at = first;
+    TP_PARTITION_POINT(part, quant->part_count, parts[part + 1].group <= first);
+    for (; at < first + count; part++) {
+        const size_t end = parts[part + 1].group < first + count
+                               ? parts[part + 1].group
+                               : first + count;
+        if (end > at)
+            make_part(quant, part);
+        for (; at < end; at++)
+            made[at - first] = quant->sums->groups[at - parts[part].group];
+    }
 }
 
 void tp_quant_clear(struct tp_quant *quant)
@@ -263,6 +374,9 @@ void tp_quant_clear(struct tp_quant *quant)
     free(quant->sweeps);
     free(quant->first);
     free(quant->groups);
+    free(quant->placed);
+    free(quant->parts);
+    sums_free(quant->sums);
     free(quant->recommendations);
     tp_arena_clear(&quant->arena);
     memset(quant, 0, sizeof *quant);

@@ -143,6 +143,22 @@ static void make_rows(const void *from, size_t first, size_t count,
     }
 }
 
+/* Groups of the finest grouping come first; the others are there. */
+static void make_groups(const void *from, size_t first, size_t count,
+                        void *made)
+{
+    const struct tp_quant *quant = from;
+    struct tp_cast_group *groups = made;
+    const size_t own = tp_quant_place_groups(quant);
+    const size_t some = first >= own          ? 0
+                        : own - first < count ? own - first
+                                              : count;
+    if (some)
+        tp_quant_make_place_groups(quant, first, some, groups);
+    for (size_t i = some; i < count; i++)
+        groups[i] = quant->groups[first + i - own];
+}
+
 void tp_quant_tables_make(const struct tp_quant *quant,
                           struct tp_table *quantization,
                           struct tp_table *groups,
@@ -161,9 +177,10 @@ void tp_quant_tables_make(const struct tp_quant *quant,
         .name = "quantization_groups",
         .columns = group_columns,
         .column_count = COUNT_OF(group_columns),
-        .rows = quant->groups,
-        .row_count = quant->group_count,
+        .rows = quant,
+        .row_count = tp_quant_place_groups(quant) + quant->group_count,
         .row_size = sizeof *quant->groups,
+        .make = make_groups,
     };
     *recommendations = (struct tp_table){
         .name = "recommendations",

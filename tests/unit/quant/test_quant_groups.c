@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Casts of a run: the plan, what is kept, groups, rule, figures. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "figures/figures.h"
 #include "quant/quant_sweep.h"
@@ -232,19 +234,23 @@ static struct tp_table groups_table(const struct stages *made)
     return groups;
 }
 
-static const struct tp_cast_group *
-group_of(const struct stages *made, enum tp_quant_grouping grouping,
-         int64_t layer, const char *format)
+/* As the table has them; those of BY_PLACE are made one by one. */
+static struct tp_cast_group group_of(const struct stages *made,
+                                     enum tp_quant_grouping grouping,
+                                     int64_t layer, const char *format)
 {
-    for (size_t i = 0; i < made->quant.group_count; i++) {
-        const struct tp_cast_group *group = &made->quant.groups[i];
-        if (group->place.grouping == grouping &&
-            group->place.layer_idx == layer &&
-            group->cast == tp_quant_plan_find(&made->run.plan,
-                                              tp_number_by_id(format)))
+    const struct tp_table table = groups_table(made);
+    const size_t cast =
+        tp_quant_plan_find(&made->run.plan, tp_number_by_id(format));
+    for (size_t i = 0; i < table.row_count; i++) {
+        struct tp_cast_group group;
+        table.make(table.rows, i, 1, &group);
+        if (group.place.grouping == grouping &&
+            group.place.layer_idx == layer && group.cast == cast)
             return group;
     }
-    return NULL;
+    cr_assert(false, "no group of layer %" PRId64 " for %s", layer, format);
+    abort();
 }
 
 /*
@@ -265,23 +271,22 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
 {
     struct stages made = {.run = {.rows = NULL}};
     fill(&made);
-    const struct tp_cast_group *e5m2 =
+    const struct tp_cast_group e5m2 =
         group_of(&made, TP_QUANT_BY_PLACE, 1, "e5m2");
-    cr_assert_not_null(e5m2);
-    cr_assert_eq(e5m2->tensors, 2);
+    cr_assert_eq(e5m2.tensors, 2);
     double signal = 1.125 * 1.125 + 9 + 25 + 36;
-    cr_assert_float_eq(e5m2->metrics.sqnr_db,
+    cr_assert_float_eq(e5m2.metrics.sqnr_db,
                        10 * log10(signal * 64), 1e-12);
-    cr_assert_float_eq(e5m2->sqnr_worst_db, 20 * log10(9), 1e-12);
-    cr_assert_float_eq(e5m2->metrics.mse, 1.0 / 64 / 4, 1e-15);
-    cr_assert_eq(group_of(&made, TP_QUANT_BY_PLACE, 1, "hif8")->metrics.sqnr_db,
+    cr_assert_float_eq(e5m2.sqnr_worst_db, 20 * log10(9), 1e-12);
+    cr_assert_float_eq(e5m2.metrics.mse, 1.0 / 64 / 4, 1e-15);
+    cr_assert_eq(group_of(&made, TP_QUANT_BY_PLACE, 1, "hif8").metrics.sqnr_db,
                  INFINITY);
-    const struct tp_cast_group *hif8 =
+    const struct tp_cast_group hif8 =
         group_of(&made, TP_QUANT_BY_LAYER, 2, "hif8");
-    cr_assert_eq(hif8->metrics.underflow_ratio, 0.5);
-    cr_assert_eq(hif8->regime[TP_HIF8_BELOW], 0.5);
-    cr_assert_eq(hif8->regime[TP_HIF8_BITS2], 0.5, "40 lies in 2^4 .. 2^8");
-    cr_assert_eq(group_of(&made, TP_QUANT_BY_NAME, -1, "bf16")->tensors, 3);
+    cr_assert_eq(hif8.metrics.underflow_ratio, 0.5);
+    cr_assert_eq(hif8.regime[TP_HIF8_BELOW], 0.5);
+    cr_assert_eq(hif8.regime[TP_HIF8_BITS2], 0.5, "40 lies in 2^4 .. 2^8");
+    cr_assert_eq(group_of(&made, TP_QUANT_BY_NAME, -1, "bf16").tensors, 3);
     stages_clear(&made);
 }
 
@@ -307,7 +312,9 @@ Test(quant_groups, count_blocks_without_a_scale)
     tp_quant_blocks(&choice.specs[0], &rows, &choice.errors[0]);
     row->quant = tp_quant_pack(&choice, &made.run.arena);
     cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
-    const struct tp_table table = groups_table(&made);
+    struct tp_cast_group room[1];
+    const struct tp_table all = groups_table(&made);
+    const struct tp_table table = tp_table_window(&all, 0, 1, room);
     static const struct {
         const char *column;
         double count;
@@ -510,7 +517,7 @@ Test(quant_figures, show_the_numbers_of_the_groups)
         seen = true;
         cr_assert_float_eq(cell[2],
                            group_of(&made, TP_QUANT_BY_LAYER, 1, "e5m2")
-                               ->metrics.sqnr_db, 1e-12);
+                               .metrics.sqnr_db, 1e-12);
     }
     cr_assert(seen);
     const struct tp_figure *loss = figure_of(&set, "loss_by_format");
@@ -604,4 +611,33 @@ Test(quant_sweep, passes_through_the_stored_scale)
     cr_assert_gt(compared, 0);
     stages_clear(&made);
     tp_pool_free(pool);
+}
+
+/* Windows of any length give the same groups, also over the border of those
+ * that are kept. */
+Test(quant_groups, are_made_in_any_pieces)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    fill(&made);
+    const struct tp_table table = groups_table(&made);
+    struct tp_cast_group *all = calloc(table.row_count, sizeof *all);
+    struct tp_cast_group *some = calloc(table.row_count, sizeof *some);
+    const size_t own = tp_quant_place_groups(&made.quant);
+    cr_assert_lt(0, own);
+    cr_assert_lt(own, table.row_count);
+    table.make(table.rows, 0, table.row_count, all);
+    for (size_t first = 0; first < table.row_count; first++) {
+        const size_t count = table.row_count - first;
+        table.make(table.rows, first, count, some);
+        for (size_t i = 0; i < count; i++) {
+            const struct tp_cast_group *a = &all[first + i], *b = &some[i];
+            cr_assert(tp_quant_same_place(&a->place, &b->place));
+            cr_assert_eq(a->cast, b->cast);
+            cr_assert_eq(a->tensors, b->tensors);
+            cr_assert_eq(a->metrics.sqnr_db, b->metrics.sqnr_db);
+        }
+    }
+    free(all);
+    free(some);
+    stages_clear(&made);
 }
