@@ -140,7 +140,8 @@ static const struct foreign {
     {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
      "version https://git-lfs"},
     {"a GGUF model", "GGUF"},
-    {"a log of torchtitan, which has statistics of activations and no values",
+    {"a log of torchtitan, which has statistics of activations and no values; "
+     "`tprof-analyze dump` reads it",
      "Total captured activations: "},
     {"packed by bzip2; unpack it first", "BZh"},
     {"packed by xz; unpack it first", "\xfd"

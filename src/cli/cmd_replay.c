@@ -125,7 +125,8 @@ static bool tell_unread(struct tp_dump *dump)
                 continue;
             const char *text = tp_arena_format(
                 &dump->arena, "%s/%s: %s", place->directory,
-                tp_dump_json_names[k], source->problem);
+                tp_dump_source_name(place, (enum tp_dump_json)k),
+                source->problem);
             tp_notes_add(&dump->notes,
                          source->offset < 0
                              ? text

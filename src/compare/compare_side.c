@@ -339,7 +339,8 @@ static bool is_json(const char *path)
 static bool is_tensor_file(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && !is_json(path);
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && !is_json(path) &&
+           !tp_dump_names(path);
 }
 
 /* Notes the json files that could not be read whole. */
@@ -356,7 +357,9 @@ static void note_sources(struct tp_compare_side *side)
                 &dump->notes,
                 tp_arena_format(&dump->arena, "%s/%s was not read whole: %s",
                                 dump->places[i].directory,
-                                tp_dump_json_names[k], source->problem));
+                                tp_dump_source_name(&dump->places[i],
+                                                    (enum tp_dump_json)k),
+                                source->problem));
         }
 }
 

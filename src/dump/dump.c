@@ -58,6 +58,13 @@ void tp_dump_clear(struct tp_dump *dump)
     memset(dump, 0, sizeof *dump);
 }
 
+const char *tp_dump_source_name(const struct tp_dump_place *place,
+                                enum tp_dump_json json)
+{
+    return place->log && json == TP_DUMP_JSON ? place->log
+                                              : tp_dump_json_names[json];
+}
+
 enum tp_status tp_dump_item_add(struct tp_dump_place *place,
                                 struct tp_dump_item **item,
                                 struct tp_error *err)

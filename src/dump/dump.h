@@ -89,6 +89,7 @@ struct tp_dump_call {
     int64_t offset;      /* of the entry in its file; -1: found by its files */
     bool variable_file;  /* that file is debug.json                         */
     bool recompute;      /* said to be run again for the backward pass      */
+    bool incomplete;     /* more was given to it than its items             */
     size_t first, count; /* its items                        */
     const struct tp_dump_stack *stack; /* NULL: not known                  */
 };
@@ -111,6 +112,12 @@ enum tp_dump_json {
 /* "dump.json", ... */
 extern const char *const tp_dump_json_names[TP_DUMP_JSONS];
 
+struct tp_dump_place;
+
+/* The name of a place's file: that, or of its log. */
+const char *tp_dump_source_name(const struct tp_dump_place *place,
+                                enum tp_dump_json json);
+
 /* How reading one of them went. */
 struct tp_dump_source {
     bool there;
@@ -130,6 +137,8 @@ struct tp_dump_file {
 /* What a rank saved in a step. */
 struct tp_dump_place {
     const char *directory;
+    const char *log;    /* of torchtitan, in the directory, which is read in
+                           place of dump.json; NULL: a dump of msprobe     */
     int64_t step, rank; /* -1: not known                                   */
     int64_t process;    /* of procPID; -1: another name                    */
     struct tp_dump_source sources[TP_DUMP_JSONS];

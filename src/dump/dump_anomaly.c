@@ -225,6 +225,7 @@ static enum tp_status look_at_inputs(struct tracer *tracer, size_t at,
 {
     const struct tp_dump_call *call = &tracer->place->calls[at];
     enum tp_status status = TP_OK;
+    given->unknown = call->incomplete;
     for (size_t i = call->first;
          i < call->first + call->count && status == TP_OK; i++) {
         const struct tp_dump_item *item = &tracer->place->items[i];

@@ -15,7 +15,7 @@ static enum tp_status add_json(const struct tp_dump_checker *checker,
     enum tp_status status = tp_dump_finding_add(
         checker->findings, TP_CHECK_JSON, level, place, finding, err);
     if (status == TP_OK)
-        (*finding)->name = tp_dump_json_names[json];
+        (*finding)->name = tp_dump_source_name(place, json);
     return status;
 }
 
@@ -31,6 +31,10 @@ static size_t count_orphans(const struct tp_dump_place *place)
 /* What to do about calls that are lost. */
 static const char *advice_for_lost(const struct tp_dump_place *place)
 {
+    if (place->log)
+        return "Copy the log again from where it was written; it is written at "
+               "once when the step ends, so that one that is cut there is of a "
+               "process that was stopped meanwhile.";
     return place->file_count == 0
                ? "Take the dump again, and let debugger.stop() and step() run: "
                  "msprobe writes the whole file anew each time, so that a "
@@ -66,7 +70,8 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
                                findings, "%s at byte %" PRId64 " of %" PRIu64,
                                source->problem, source->offset, source->size);
     finding->evidence = tp_dump_finding_text(
-        findings, "%s/%s: %s%s", place->directory, tp_dump_json_names[json],
+        findings, "%s/%s: %s%s", place->directory,
+        tp_dump_source_name(place, json),
         finding->found,
         calls ? tp_dump_finding_text(findings,
                                      "; %zu call%s read from what is whole.",

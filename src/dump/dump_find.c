@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/order.h"
+#include "formats/torchtitan/activation_log.h"
 
 static const char data_dir[] = "dump_tensor_data";
 
@@ -26,6 +27,8 @@ struct part {
     const char *name;
     uint64_t size;
     int json; /* of enum tp_dump_json; -1: a tensor                        */
+    int64_t log; /* the rank of a log of torchtitan, which is a place of its
+                    own; -1: it is none                                    */
 };
 
 struct parts {
@@ -59,18 +62,25 @@ static int json_of(const char *name)
     return json < TP_DUMP_JSONS ? json : -1;
 }
 
+bool tp_dump_names(const char *path)
+{
+    const char *name = tp_file_base_name(path);
+    return json_of(name) >= 0 || tp_activation_log_rank(name) >= 0;
+}
+
 /* Whether a file is one of a place. */
 static bool is_part(const struct tp_found *file, struct part *part)
 {
     size_t length = strlen(file->path);
     size_t directory = directory_length(file->path, length);
-    *part = (struct part){file->path, directory, tp_file_base_name(file->path),
-                          file->size, -1};
+    const char *name = tp_file_base_name(file->path);
+    *part = (struct part){file->path, directory, name,
+                          file->size, -1,        tp_activation_log_rank(name)};
     if (ends_with(file->path, directory, data_dir)) {
         part->directory = directory_length(file->path, directory);
         return part->name[0] != '.';
     }
-    part->json = json_of(part->name);
+    part->json = part->log >= 0 ? TP_DUMP_JSON : json_of(part->name);
     return part->json >= 0;
 }
 
@@ -85,6 +95,8 @@ static int compare_parts(const void *left, const void *right)
 {
     const struct part *a = left, *b = right;
     int result = compare_directories(a, b);
+    if (result == 0)
+        result = tp_order_int64(a->log, b->log);
     if (result == 0)
         result = tp_order_int64(a->json < 0, b->json < 0);
     return result ? result : strcmp(a->name, b->name);
@@ -184,6 +196,10 @@ static enum tp_status fill_place(struct tp_dump *dump,
         place->sources[parts[jsons].json].size = parts[jsons].size;
     }
     read_path(place);
+    if (parts->log >= 0) {
+        place->log = parts->name;
+        place->rank = parts->log;
+    }
     return add_files(place, parts + jsons, count - jsons, err);
 }
 
@@ -195,7 +211,8 @@ static enum tp_status add_places(struct tp_dump *dump,
     for (size_t i = 0, end; i < parts->count && status == TP_OK; i = end) {
         for (end = i + 1;
              end < parts->count &&
-             !compare_directories(&parts->parts[i], &parts->parts[end]);)
+             !compare_directories(&parts->parts[i], &parts->parts[end]) &&
+             parts->parts[i].log == parts->parts[end].log;)
             end++;
         status = tp_grow(&dump->places, &dump->place_capacity,
                          dump->place_count + 1, sizeof *dump->places, err);
@@ -318,8 +335,9 @@ static enum tp_status fail_empty(const struct tp_dump_wish *wish, size_t found,
                        "step and rank that was asked for",
                        found);
     return tp_fail(err, TP_E_NOT_FOUND, -1,
-                   "%s%s has no dump of msprobe: no dump.json, debug.json, "
-                   "stack.json, construct.json or dump_tensor_data",
+                   "%s%s has no dump of msprobe (no dump.json, debug.json, "
+                   "stack.json, construct.json or dump_tensor_data) and no "
+                   "rank_R_activations.log of torchtitan",
                    wish->roots[0], wish->root_count > 1 ? " or another" : "");
 }
 

@@ -7,7 +7,8 @@
 
 /*
  * The places of dumps below directories: each that has one of msprobe's json
- * files, or tensors in dump_tensor_data. The step and the rank are those of the
+ * files, or tensors in dump_tensor_data; each rank_R_activations.log of
+ * torchtitan is one, too. The step and the rank are those of the
  * directories' names (stepN; rankN, rank, procPID), also of those above the one
  * that was named.
  */
@@ -15,10 +16,14 @@
 /* What to look for. */
 struct tp_dump_wish {
     const char *const *roots; /* a directory anywhere between the parent of a
-                                 dump and dump_tensor_data, or a json file */
+                                 dump and dump_tensor_data, or one of those
+                                 files */
     size_t root_count;
     struct tp_number_set steps, ranks; /* to be read; borrowed             */
 };
+
+/* Whether a file is one that a dump is read from, by its name. */
+bool tp_dump_names(const char *path);
 
 /*
  * Adds the places, with their files, sorted; no json is read. Processes that

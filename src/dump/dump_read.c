@@ -16,6 +16,7 @@
 
 #include "base/intern.h"
 #include "base/limits.h"
+#include "dump/dump_activations.h"
 #include "dump/dump_recover.h"
 #include "formats/json/json_python.h"
 #include "formats/msprobe/msprobe_stack.h"
@@ -320,11 +321,24 @@ static enum tp_status read_calls_file(struct reader *reader, const char *path,
     return tp_msprobe_read(path, &sink, err);
 }
 
+static enum tp_status read_log(struct reader *reader, const char *path,
+                               struct tp_error *err)
+{
+    struct tp_bytes bytes;
+    enum tp_status status = tp_bytes_open(path, &bytes, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_dump_activations_read(&bytes, reader->place, err);
+    tp_bytes_close(&bytes);
+    return status;
+}
+
 static enum tp_status read_dump(struct reader *reader, const char *path,
                                 struct tp_error *err)
 {
     reader->variables = false;
-    return read_calls_file(reader, path, err);
+    return reader->place->log ? read_log(reader, path, err)
+                              : read_calls_file(reader, path, err);
 }
 
 enum tp_status tp_dump_read_memory(const void *text, size_t length,
@@ -376,7 +390,8 @@ static enum tp_status read_source(struct reader *reader,
     struct tp_error own = {0};
     if (!source->there)
         return TP_OK;
-    char *path = tp_file_join(place->directory, tp_dump_json_names[which]);
+    char *path = tp_file_join(place->directory,
+                              tp_dump_source_name(place, which));
     if (!path)
         return tp_fail_memory(err);
     enum tp_status status =

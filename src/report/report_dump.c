@@ -235,11 +235,21 @@ static void add_findings(const struct tp_dump_report *report, size_t most,
 
 /* --- the whole ------------------------------------------------------------ */
 
+static const char *kind_of(const struct tp_dump *dump)
+{
+    size_t logs = 0;
+    for (size_t i = 0; i < dump->place_count; i++)
+        logs += dump->places[i].log != NULL;
+    return logs == 0                   ? "dump of msprobe"
+           : logs == dump->place_count ? "log of torchtitan"
+                                       : "dump of msprobe, log of torchtitan";
+}
+
 void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
-    tp_text_add(text, "tprof-analyze %s: dump of msprobe in ",
-                report->tool_version);
+    tp_text_add(text, "tprof-analyze %s: %s in ", report->tool_version,
+                kind_of(report->dump));
     for (size_t i = 0; i < report->input_count; i++) {
         tp_text_add(text, "%s", i ? ", " : "");
         tp_text_printable(text, report->inputs[i]);
