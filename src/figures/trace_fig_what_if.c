@@ -33,8 +33,9 @@ static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row)
     if (row->changed == TP_WHAT_IF_OPERATOR)
         return tp_fig_text(fig, "%s, half", row->name);
     return tp_fig_text(fig, "no %s",
-                       row->changed == TP_WHAT_IF_OUTSIDE ? "Python"
-                                                          : row->change);
+                       row->changed == TP_WHAT_IF_OUTSIDE
+                           ? "gaps between operators"
+                           : row->change);
 }
 
 static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,

@@ -121,9 +121,9 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
     tp_text_add(text,
                 "  window: %s\n  queue: work that was launched long before "
                 "does not begin; block: calls that wait for the GPU; op: "
-                "operators; none: Python, or nothing\n  blocked: time in "
-                "blocking calls, and of it with the GPU busy (harmless); "
-                "refill: idle after one, included on the left\n",
+                "operators; none: nothing recorded but Python\n"
+                "  blocked: time in blocking calls, and of it with the GPU "
+                "busy (harmless); refill: idle after one, included on the left\n",
                 run->traces[0].facts.window);
     tp_text_wrap(text, from, 4, NULL);
 }
