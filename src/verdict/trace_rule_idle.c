@@ -15,6 +15,7 @@
 
 #include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
@@ -118,8 +119,9 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
-            "(mean of %" PRId64 "); no GPU was recorded%s",
+            "(mean of %" PRId64 "); %s%s",
             1e3 * means.data_wait_s, share, means.steps,
+            tp_trace_no_gpu_words(it->trace),
             describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);

@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "verdict/trace_untimed.h"
 
 const struct tp_trace_rule tp_trace_rules[] = {
     {"dataloader",
@@ -135,8 +136,10 @@ static enum tp_status apply(const struct tp_trace_run *run,
                                .limits = judged->limits.values};
     enum tp_status status = TP_OK;
     for (size_t i = 0; rule->of_trace && i < run->trace_count && !status; i++) {
-        if (!(run->traces[i].idle.window_us > 0) && !rule->any_window)
-            continue; /* no shares of a window without length */
+        if ((!(run->traces[i].idle.window_us > 0) ||
+             tp_trace_is_untimed(&run->traces[i])) &&
+            !rule->any_window)
+            continue; /* no shares of a window, or of work, without length */
         it.trace = &run->traces[i];
         it.verdict = judged->verdicts[i].verdict;
         status = rule->of_trace(&it, err);

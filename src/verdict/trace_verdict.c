@@ -19,6 +19,7 @@
 #include "trace/trace_facts.h"
 #include "trace/trace_frames.h"
 #include "verdict/trace_rule_host.h"
+#include "verdict/trace_untimed.h"
 
 const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_CPU_ONLY] = {"CPU only", "cpu_only",
@@ -163,6 +164,8 @@ static enum tp_verdict pick(const struct tp_trace *trace,
     };
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
+    if (tp_trace_is_untimed(trace))
+        return TP_VERDICT_UNKNOWN;
     if (trace->facts.device_events == 0)
         return pick_without_device(trace, limits, share);
     if (is_unknown(trace, limits))
@@ -340,6 +343,8 @@ static const char *describe_unknown(struct tp_trace_judged *judged,
                                     const struct tp_trace *trace)
 {
     const double busy = 100 * trace->idle.busy;
+    if (tp_trace_is_untimed(trace))
+        return "how long the GPU was busy is not known";
     if (trace->facts.device_events == 0)
         return "there are no device events, so nothing can be said about a "
                "GPU";
@@ -444,6 +449,9 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
     double share;
     const enum tp_verdict verdict = pick(trace, &judged->limits, &share);
     const char *sentence = describe(judged, trace, verdict, share);
+    const char *untimed = tp_trace_untimed_words(judged, trace);
+    if (*untimed)
+        sentence = tp_judge_text(judged, "%s (%s)", sentence, untimed);
     if (trace->events.truncated_at >= 0)
         sentence = tp_judge_text(judged,
                                  "%s (of what is left: the trace is cut off at "
