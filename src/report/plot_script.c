@@ -40,6 +40,7 @@ struct setting {
     size_t block; /* number of its first block in the table         */
     struct place place;
     bool own_key; /* the figure has no legend for all               */
+    size_t key_rows; /* then: of the tallest legend of a panel       */
     bool neutral; /* its one curve must not look like one of those  */
 };
 
@@ -310,6 +311,52 @@ static bool is_in_legend(const struct tp_panel *panel,
     return true; /* nothing else has this colour */
 }
 
+/* So many entries of a panel's legend stand side by side below it: a canvas is
+ * 170 characters wide, and a sample with its spaces takes seven. */
+static size_t key_columns(const struct place *place,
+                          const struct entry *entries, size_t count)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = (size_t)fmax((double)longest,
+                               fmin((double)strlen(entries[i].name), NAME_MAX));
+    const size_t columns =
+        (size_t)(170 * place->width - 4) / (longest + 7);
+    return columns > count ? count : columns > 0 ? columns : 1;
+}
+
+static size_t key_rows(const struct tp_panel *panel, const struct place *place)
+{
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    const size_t count = legend_of(panel, entries);
+    if (count == 0)
+        return 0;
+    const size_t columns = key_columns(place, entries, count);
+    return (count + columns - 1) / columns;
+}
+
+/* A panel's own legend, in the middle of the panel below the label of its axis;
+ * panels of a figure leave the same room, so that their axes are in line. */
+static void add_own_key(struct tp_text *out, const struct tp_panel *panel,
+                        const struct setting *setting)
+{
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    const struct place *place = &setting->place;
+    const size_t count = setting->own_key ? legend_of(panel, entries) : 0;
+    if (setting->key_rows > 0)
+        tp_text_add(out, "set bmargin %.3g\n",
+                    4.5 + 1.3 * (double)setting->key_rows);
+    if (count == 0) {
+        tp_text_add(out, "unset key\n");
+        return;
+    }
+    tp_text_add(out,
+                "set key at screen %.4g, %.4g center bottom horizontal "
+                "reverse Left samplen 1.6 width 1 maxcols %zu maxrows auto\n",
+                place->x + place->width / 2, place->y + 0.008,
+                key_columns(place, entries, count));
+}
+
 /* Legend in a strip of its own, so that it never covers data. */
 static void add_legend(struct tp_text *out, const struct entry *entries,
                        size_t count)
@@ -522,7 +569,6 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
 {
     struct place place = setting->place;
     struct tp_drawn_axis x, y, z;
-    struct entry entries[TP_PANEL_SERIES_MAX];
     bool coloured =
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
@@ -547,12 +593,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
                     place.x + 0.94 * place.width - 0.076);
         add_palette(out, panel, &x, &y);
     }
-    if (setting->own_key && legend_of(panel, entries) > 0)
-        tp_text_add(out, "set key outside below center horizontal reverse "
-                         "Left samplen 1.6 width 1 maxrows 3 "
-                         "title ' ' font ',4'\n"); /* off the label */
-    else
-        tp_text_add(out, "unset key\n");
+    add_own_key(out, panel, setting);
     add_marks(out, panel, &x);
     add_variables(out, panel, setting, bar_start(&x));
     add_template(out, tp_panel_info(panel->kind)->name);
@@ -579,6 +620,12 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
     size_t count, block = 0;
     bool shared = shared_legend(figure, entries, &count);
     double bottom = shared && count ? legend_strip : 0;
+    size_t rows = 0;
+    for (size_t p = 0; p < figure->panel_count && !shared; p++) {
+        const struct place place = place_of(p, figure->panel_count, bottom);
+        const size_t own = key_rows(&figure->panels[p], &place);
+        rows = own > rows ? own : rows;
+    }
     add_head(out, figure, format);
     tp_text_add(out, "\n");
     for (size_t p = 0; p < figure->panel_count; p++) {
@@ -587,6 +634,7 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
             .block = block,
             .place = place_of(p, figure->panel_count, bottom),
             .own_key = !shared,
+            .key_rows = rows,
             .neutral = panel->series_count == 1 && count > 0 &&
                        !is_in_legend(panel, entries, count),
         };

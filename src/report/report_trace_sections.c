@@ -123,7 +123,8 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
                 "does not begin; block: calls that wait for the GPU; op: "
                 "operators; none: nothing recorded but Python\n"
                 "  blocked: time in blocking calls, and of it with the GPU "
-                "busy (harmless); refill: idle after one, included on the left\n",
+                "busy (harmless); refill: idle after one, included on the "
+                "left\n",
                 run->traces[0].facts.window);
     tp_text_wrap(text, from, 4, NULL);
 }
@@ -422,7 +423,7 @@ static const struct tp_shown roof_columns[] = {
     TP_SHOWN_PER(tp_roof_row, tflops, "TFLOP/s", 8, 1, 1),
     TP_SHOWN_PER(tp_roof_row, gbps, "GB/s", 7, 0, 1),
     TP_SHOWN_PER(tp_roof_row, intensity, "FLOP/B", 7, 1, 1),
-    {"roof", TP_COLUMN(struct tp_roof_row, roof, ""), 5, 0, 100, 1, " %", NULL},
+    {"roof", TP_COLUMN(struct tp_roof_row, roof, ""), 7, 0, 100, 1, " %", NULL},
     TP_SHOWN_TEXT(tp_roof_row, bound, "bound by", 8),
     TP_SHOWN_TEXT(tp_roof_row, precision, "peak of", 7),
     TP_SHOWN_TEXT(tp_roof_row, tensor_cores, "tensor", 6),
@@ -433,7 +434,9 @@ static const struct tp_shown roof_columns[] = {
 static void add_roof(const void *row, struct tp_text *text)
 {
     const struct tp_roof_row *roof = row;
-    tp_text_add(text, "  ");
+    tp_text_add(text, "  %s", !strcmp(roof->doubt, "cache")    ? "[cache?] "
+                              : !strcmp(roof->doubt, "inputs") ? "[too fast] "
+                                                               : "");
     tp_text_printable(text, roof->op);
     tp_text_add(text, " (");
     tp_text_printable(text, roof->inputs);
@@ -465,9 +468,12 @@ static void add_trace(const struct section *section,
         if (section->is_shown && !section->is_shown(row_of(&table, i)))
             continue;
         if (shown++ == 0) {
+            const size_t from = text->length + 1;
             tp_text_add(text, "\n%s of ", section->title);
             tp_report_trace_label(run, trace, 0, text);
-            tp_text_add(text, ", %s\n ", section->what);
+            tp_text_add(text, ", %s\n", section->what);
+            tp_text_wrap(text, from, 4, NULL);
+            tp_text_add(text, " ");
             tp_report_heads(section->columns, text);
             tp_text_add(text, "%s\n", section->tail);
         }
@@ -534,7 +540,10 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .add_tail = add_op_kernel},
         {.title = "Operators against the machine",
          .what = "by time of their kernels; us; roof: the least time that the "
-                 "device needs for the FLOP or bytes, of the time taken",
+                 "device needs for the FLOP or bytes, of the time taken; above 105 "
+                 "%: [cache?] bytes that may have come from a cache, [too "
+                 "fast] inputs that are not what the kernels did, or another "
+                 "device",
          .list = TP_TRACE_ROOFLINE,
          .columns = roof_columns,
          .tail = "  operator (inputs)",

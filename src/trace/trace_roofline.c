@@ -116,6 +116,21 @@ static int64_t alignment_of(const struct tp_work *work)
     return power;
 }
 
+/*
+ * Why a row is faster than the roof, beyond what clocks and rounding do: 5 %.
+ * What is bound by memory and no larger than the largest cache of the devices
+ * known (256 MB, MI300X) may have found its inputs there; nothing else can be.
+ */
+static const char *doubt_of(const struct tp_roof_row *row)
+{
+    static const double most = 1.05, cache_bytes = 256e6;
+    if (!(row->roof > most))
+        return "";
+    return !strcmp(row->bound, "memory") && row->bytes <= cache_bytes
+               ? "cache"
+               : "inputs";
+}
+
 /* What the device can do of a row's work, and how much of it the row does. */
 static void hold_against(struct tp_roof_row *row,
                          const struct tp_device_roof *device, bool matrix)
@@ -132,7 +147,7 @@ static void hold_against(struct tp_roof_row *row,
         row->flops > 0 ? row->flops / (peak * 1e6) : 0; /* us */
     const double moving = row->bytes / (device->gbps * 1e3);
     row->roof_us = row->roof = row->above_us = NAN;
-    row->bound = "";
+    row->bound = row->doubt = "";
     if (!(device->gbps > 0) || !(peak > 0 || !(row->flops > 0)) ||
         !(row->bytes > 0))
         return;
@@ -141,6 +156,7 @@ static void hold_against(struct tp_roof_row *row,
     row->roof = row->mean_us > 0 ? row->roof_us / row->mean_us : NAN;
     row->above_us =
         fmax(row->device_us - row->roof_us * (double)row->count, 0);
+    row->doubt = doubt_of(row);
 }
 
 static void finish_row(const struct roofline *r, struct tp_roof_row *row,

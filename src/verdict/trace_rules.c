@@ -76,7 +76,7 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_fusion, NULL, false},
     {"optimizer", "an optimizer that takes one parameter after the other",
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_optimizer, NULL, false},
-    {"no_roof", "notes devices whose roofs are not known",
+    {"no_roof", "notes devices whose roofs are not known, and what is faster than them",
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_no_roof, NULL, false},
     {"incomplete", "a trace cut short, or without what belongs to its events",
      "INCOMPLETE RECORDINGS", tp_trace_rule_incomplete, NULL, true},

@@ -2,7 +2,8 @@
 #ifndef TP_VERDICT_TRACE_UNTIMED_H
 #define TP_VERDICT_TRACE_UNTIMED_H
 
-#include "verdict/trace_judge.h"
+#include "trace/trace.h"
+#include "verdict/judged.h"
 
 /* Events whose durations are not known: what can be said in spite of them. */
 

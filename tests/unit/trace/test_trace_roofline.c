@@ -369,6 +369,44 @@ Test(trace_roofline, roof_of_a_product)
     trace_file_close(&trace);
 }
 
+/* The same faster than an A100 can be, and a sum of two tensors that may have
+ * lain in its cache, or are too large for that. */
+Test(trace_roofline, faster_than_the_roof)
+{
+#define SUM(n, us)                                                            \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::add", 10, 20,                                                   \
+       "\"Input Dims\": [[" #n "], [" #n "], []], \"Input type\": "           \
+       "[\"float\", \"float\", \"Scalar\"]")                                  \
+    RUN("vectorized_elementwise_kernel", 1, 12, us, "") TAIL
+#define PRODUCT(us)                                                           \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::mm", 10, 20, MM "[\"c10::Half\", \"c10::Half\"]")               \
+    RUN("ampere_fp16_s16816gemm_fp16_128x128", 1, 12, us, "") TAIL
+    static const struct {
+        const char *json, *doubt;
+        double roof;
+    } cases[] = {
+        {PRODUCT(10), "", 0.688},
+        {PRODUCT(6.7), "", 1.027}, /* clocks and rounding */
+        {PRODUCT(5), "inputs", 1.377},
+        {SUM(1000000, 6), "", 0.981},
+        {SUM(1000000, 3), "cache", 1.962},     /* 12 MB */
+        {SUM(100000000, 300), "inputs", 1.962}, /* 1.2 GB */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_trace trace;
+        const struct tp_roof_row *row = only_row(&trace, cases[i].json);
+        cr_expect_str_eq(row->doubt, cases[i].doubt, "%zu: %s, %g", i,
+                         row->doubt, row->roof);
+        cr_expect_float_eq(row->roof, cases[i].roof, 0.001, "%zu: %g", i,
+                           row->roof);
+        trace_file_close(&trace);
+    }
+#undef SUM
+#undef PRODUCT
+}
+
 /* fp32 has the roof of fp32, or of TF32 where tensor cores were used. */
 Test(trace_roofline, precision_of_fp32)
 {
