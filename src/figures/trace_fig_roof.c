@@ -95,7 +95,8 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
 {
     double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
     *series = (struct tp_panel_series){.values = values};
-    series->name = g < GROUPS ? groups[g].name : "faster than can be, or cached";
+    series->name =
+        g < GROUPS ? groups[g].name : "faster than can be, or cached";
     series->colour = g < GROUPS ? TP_TRACE_GROUP_COLOUR + (unsigned)g
                                 : TP_TRACE_DOUBT_COLOUR;
     for (size_t i = 0; values && i < shown; i++) {
@@ -108,8 +109,8 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     }
 }
 
-/* Rows of min(peak, intensity times bandwidth), none without a peak; from the least intensity shown to the
- * largest. */
+/* Rows of min(peak, intensity times bandwidth), none without a peak; from the
+ * least intensity shown to the largest. */
 static void add_roof(struct tp_fig *fig, struct tp_panel_series *series,
                      double peak, double gbps, const double range[2])
 {

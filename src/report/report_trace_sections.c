@@ -540,8 +540,8 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .add_tail = add_op_kernel},
         {.title = "Operators against the machine",
          .what = "by time of their kernels; us; roof: the least time that the "
-                 "device needs for the FLOP or bytes, of the time taken; above 105 "
-                 "%: [cache?] bytes that may have come from a cache, [too "
+                 "device needs for the FLOP or bytes, of the time taken; above "
+                 "105 %: [cache?] bytes that may have come from a cache, [too "
                  "fast] inputs that are not what the kernels did, or another "
                  "device",
          .list = TP_TRACE_ROOFLINE,

@@ -226,7 +226,8 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
     double products = 0;
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what != TP_WORK_SOFTMAX || is_wrong(row) || strcmp(row->op, "aten::_softmax"))
+        if (row->what != TP_WORK_SOFTMAX || is_wrong(row) ||
+            strcmp(row->op, "aten::_softmax") != 0)
             continue;
         const struct tp_roof_row *before = product_of(trace, row, false);
         const struct tp_roof_row *after = product_of(trace, row, true);
