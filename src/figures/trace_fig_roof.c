@@ -96,7 +96,7 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
     *series = (struct tp_panel_series){.values = values};
     series->name =
-        g < GROUPS ? groups[g].name : "faster than can be, or cached";
+        g < GROUPS ? groups[g].name : "faster than the roof";
     series->colour = g < GROUPS ? TP_TRACE_GROUP_COLOUR + (unsigned)g
                                 : TP_TRACE_DOUBT_COLOUR;
     for (size_t i = 0; values && i < shown; i++) {
@@ -259,7 +259,7 @@ static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
         memcpy(values + i * PARTS, sums[i].ms, sizeof sums[i].ms);
     }
     const struct tp_stack stack = {
-        .title = "kernels of operators: what the roof needs, and more",
+        .title = "time of their kernels",
         .rows = names,
         .row_count = kept,
         .parts = parts,

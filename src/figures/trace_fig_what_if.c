@@ -30,12 +30,19 @@ static int by_won(const void *left, const void *right)
 
 static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row)
 {
+    static const char *const names[TP_WHAT_IF_CHANGES] = {
+        [TP_WHAT_IF_ALLOC] = "no driver allocations",
+        [TP_WHAT_IF_LOADER] = "no DataLoader",
+        [TP_WHAT_IF_BLOCKING] = "no calls that wait",
+        [TP_WHAT_IF_LAUNCH] = "no launch calls",
+        [TP_WHAT_IF_OPS] = "no operators on the host",
+        [TP_WHAT_IF_OUTSIDE] = "no gaps between operators",
+        [TP_WHAT_IF_QUEUED] = "no queued work that waits",
+        [TP_WHAT_IF_HOST] = "no work on the host",
+        [TP_WHAT_IF_COMMUNICATION] = "no communication"};
     if (row->changed == TP_WHAT_IF_OPERATOR)
         return tp_fig_text(fig, "%s, half", row->name);
-    return tp_fig_text(fig, "no %s",
-                       row->changed == TP_WHAT_IF_OUTSIDE
-                           ? "gaps between operators"
-                           : row->change);
+    return names[row->changed] ? names[row->changed] : row->change;
 }
 
 static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,

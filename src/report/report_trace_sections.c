@@ -434,9 +434,11 @@ static const struct tp_shown roof_columns[] = {
 static void add_roof(const void *row, struct tp_text *text)
 {
     const struct tp_roof_row *roof = row;
-    tp_text_add(text, "  %s", !strcmp(roof->doubt, "cache")    ? "[cache?] "
-                              : !strcmp(roof->doubt, "inputs") ? "[too fast] "
-                                                               : "");
+    tp_text_add(text, "  %s",
+                !strcmp(roof->doubt, "cache")       ? "[cache?] "
+                : !strcmp(roof->doubt, "algorithm") ? "[fewer FLOP] "
+                : !strcmp(roof->doubt, "inputs")    ? "[too fast] "
+                                                    : "");
     tp_text_printable(text, roof->op);
     tp_text_add(text, " (");
     tp_text_printable(text, roof->inputs);
@@ -541,9 +543,9 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
         {.title = "Operators against the machine",
          .what = "by time of their kernels; us; roof: the least time that the "
                  "device needs for the FLOP or bytes, of the time taken; above "
-                 "105 %: [cache?] bytes that may have come from a cache, [too "
-                 "fast] inputs that are not what the kernels did, or another "
-                 "device",
+                 "105 %: [cache?] bytes that may have come from a cache, "
+                 "[fewer FLOP] by Winograd or Fourier transforms, [too fast] "
+                 "inputs that are not what the kernels did, or another device",
          .list = TP_TRACE_ROOFLINE,
          .columns = roof_columns,
          .tail = "  operator (inputs)",

@@ -118,14 +118,17 @@ static int64_t alignment_of(const struct tp_work *work)
 
 /*
  * Why a row is faster than the roof, beyond what clocks and rounding do: 5 %.
- * What is bound by memory and no larger than the largest cache of the devices
- * known (256 MB, MI300X) may have found its inputs there; nothing else can be.
+ * Winograd's and Fourier transforms compute with fewer FLOP. What is bound by
+ * memory and no larger than the largest cache of the devices known (256 MB,
+ * MI300X) may have found its inputs there. Nothing else can be.
  */
-static const char *doubt_of(const struct tp_roof_row *row)
+static const char *doubt_of(const struct tp_roof_row *row, const char *kernel)
 {
     static const double most = 1.05, cache_bytes = 256e6;
     if (!(row->roof > most))
         return "";
+    if (strstr(kernel, "inograd") || strstr(kernel, "fft"))
+        return "algorithm";
     return !strcmp(row->bound, "memory") && row->bytes <= cache_bytes
                ? "cache"
                : "inputs";
@@ -147,7 +150,7 @@ static void hold_against(struct tp_roof_row *row,
         row->flops > 0 ? row->flops / (peak * 1e6) : 0; /* us */
     const double moving = row->bytes / (device->gbps * 1e3);
     row->roof_us = row->roof = row->above_us = NAN;
-    row->bound = row->doubt = "";
+    row->bound = "";
     if (!(device->gbps > 0) || !(peak > 0 || !(row->flops > 0)) ||
         !(row->bytes > 0))
         return;
@@ -156,7 +159,6 @@ static void hold_against(struct tp_roof_row *row,
     row->roof = row->mean_us > 0 ? row->roof_us / row->mean_us : NAN;
     row->above_us =
         fmax(row->device_us - row->roof_us * (double)row->count, 0);
-    row->doubt = doubt_of(row);
 }
 
 static void finish_row(const struct roofline *r, struct tp_roof_row *row,
@@ -264,6 +266,7 @@ static enum tp_status add_row(struct roofline *r,
     }
     finish_row(r, &row, &work, &sums);
     row.kernel = kernel_text(trace, sums.kernel);
+    row.doubt = doubt_of(&row, tp_events_get(&trace->events, sums.kernel));
     if (!row.inputs || !row.kernel)
         return tp_fail_memory(err);
     if (tp_grow(&trace->roofline.rows, &trace->roofline.capacity,

@@ -383,6 +383,17 @@ Test(trace_roofline, faster_than_the_roof)
     HEAD("NVIDIA A100-SXM4-80GB")                                             \
     OP("aten::mm", 10, 20, MM "[\"c10::Half\", \"c10::Half\"]")               \
     RUN("ampere_fp16_s16816gemm_fp16_128x128", 1, 12, us, "") TAIL
+/* 64 of 3x3 over 56x56, 64 pictures: 14.8 GFLOP, in 500 us */
+#define CONVOLVE(kernel)                                                      \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::convolution", 10, 20,                                           \
+       "\"Input Dims\": [[64, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], "  \
+       "[], [], []], \"Input type\": [\"float\", \"float\", \"\", "           \
+       "\"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\", "         \
+       "\"ScalarList\", \"Scalar\"], \"Concrete Inputs\": [\"\", \"\", "      \
+       "\"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\", \"False\", \"[0, 0]\", "    \
+       "\"1\"]")                                                              \
+    RUN(kernel, 1, 12, 500, "") TAIL
     static const struct {
         const char *json, *doubt;
         double roof;
@@ -390,6 +401,9 @@ Test(trace_roofline, faster_than_the_roof)
         {PRODUCT(10), "", 0.688},
         {PRODUCT(6.7), "", 1.027}, /* clocks and rounding */
         {PRODUCT(5), "inputs", 1.377},
+        {CONVOLVE("volta_scudnn_128x64_relu"), "inputs", 1.509},
+        {CONVOLVE("volta_scudnn_winograd_128x128_tile148t"), "algorithm",
+         1.509},
         {SUM(1000000, 6), "", 0.981},
         {SUM(1000000, 3), "cache", 1.962},     /* 12 MB */
         {SUM(100000000, 300), "inputs", 1.962}, /* 1.2 GB */
@@ -405,6 +419,7 @@ Test(trace_roofline, faster_than_the_roof)
     }
 #undef SUM
 #undef PRODUCT
+#undef CONVOLVE
 }
 
 /* fp32 has the roof of fp32, or of TF32 where tensor cores were used. */
