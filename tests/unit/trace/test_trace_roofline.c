@@ -401,9 +401,9 @@ Test(trace_roofline, faster_than_the_roof)
         {PRODUCT(10), "", 0.688},
         {PRODUCT(6.7), "", 1.027}, /* clocks and rounding */
         {PRODUCT(5), "inputs", 1.377},
-        {CONVOLVE("volta_scudnn_128x64_relu"), "inputs", 1.509},
+        {CONVOLVE("volta_scudnn_128x64_relu"), "inputs", 1.518},
         {CONVOLVE("volta_scudnn_winograd_128x128_tile148t"), "algorithm",
-         1.509},
+         1.518},
         {SUM(1000000, 6), "", 0.981},
         {SUM(1000000, 3), "cache", 1.962},     /* 12 MB */
         {SUM(100000000, 300), "inputs", 1.962}, /* 1.2 GB */
