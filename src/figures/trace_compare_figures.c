@@ -17,14 +17,26 @@
 
 enum { CHANGES_SHOWN = 20, NAME_SHOWN = 44 };
 
-/* What a row is about: its kernel or call, else the operator. */
-static const char *name_of(struct tp_fig *fig, const struct tp_why_row *row)
+/* What a cause is about: what only one run has, else of its largest row the
+ * kernel or call, else the operator. */
+static const char *name_of(struct tp_fig *fig,
+                           const struct tp_cause_row *cause)
 {
+    const struct tp_why_row *row = cause->largest;
     const char *name = *row->test_name ? row->test_name : row->base_name;
     const char *last = strrchr(row->path, '>');
     const char *place = last         ? last + 2
                         : *row->path ? row->path
                                      : "no operator";
+    if (cause->root)
+        return tp_fig_text(fig, "%s: %.*s",
+                           cause->test_us > 0 ? "new" : "gone",
+                           (int)(cause->root < NAME_SHOWN ? cause->root
+                                                          : NAME_SHOWN),
+                           row->path);
+    if (cause->members > 1 && row->what == TP_SPENT_DEVICE)
+        return tp_fig_text(fig, "%.*s, %zu places", NAME_SHOWN, name,
+                           cause->members);
     if (row->what == TP_SPENT_GAP)
         return tp_fig_text(fig, "gap: %.*s .. %.*s", NAME_SHOWN / 2, place,
                            NAME_SHOWN / 2, name);
@@ -34,7 +46,7 @@ static const char *name_of(struct tp_fig *fig, const struct tp_why_row *row)
                        NAME_SHOWN / 2, place);
 }
 
-static void fill(struct tp_fig *fig, const struct tp_why_row *rows,
+static void fill(struct tp_fig *fig, const struct tp_cause_row *rows,
                  size_t count, struct tp_panel_series *series)
 {
     static const char *const names[] = {"costs more", "costs less"};
@@ -60,15 +72,15 @@ static void build_changes(struct tp_fig *fig,
 {
     const char *names[CHANGES_SHOWN];
     size_t count = 0;
-    while (count < CHANGES_SHOWN && count < comparison->why.count &&
-           comparison->why.rows[count].change_us != 0) {
-        names[count] = name_of(fig, &comparison->why.rows[count]);
+    while (count < CHANGES_SHOWN && count < comparison->causes.count &&
+           comparison->causes.rows[count].change_us != 0) {
+        names[count] = name_of(fig, &comparison->causes.rows[count]);
         count++;
     }
     struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (!series || count == 0)
         return;
-    fill(fig, comparison->why.rows, count, series);
+    fill(fig, comparison->causes.rows, count, series);
     const double change = comparison->why_test_us - comparison->why_base_us;
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,

@@ -500,7 +500,14 @@ Test(trace_roofline, names_of_devices)
         {"NVIDIA H100 PCIe", "H100 PCIe"},
         {"NVIDIA H100 NVL", "H100 NVL"},
         {"NVIDIA H200", "H200"},
+        {"NVIDIA H200 NVL", "H200 NVL"},
+        {"NVIDIA GH200 480GB", "GH200"},
+        {"NVIDIA H20", "H20"},
         {"NVIDIA B200", "B200"},
+        {"NVIDIA GB200", "GB200"},
+        {"NVIDIA B300 SXM6 AC", "B300"},
+        {"NVIDIA GB300", "GB300"},
+        {"AMD Instinct MI308X", "MI308X"},
         {"AMD Instinct MI250X", "MI250X"},
         {"AMD Instinct MI300X", "MI300X"},
         {"AMD Instinct MI355X", "MI355X"},
@@ -515,6 +522,52 @@ Test(trace_roofline, names_of_devices)
     for (const struct tp_device_roof *row = tp_device_roofs; row->name; row++)
         cr_expect(row->gbps > 0 && row->vector_tflops > 0 &&
                   row->tflops[TP_PRECISION_FP16] > 0 && *row->source);
+}
+
+/* Dense TFLOP/s of bf16 and GB/s as tables of others have them: torchtitan's
+ * get_peak_flops, Lightning's throughput.py, KernelBench's gpu_specs.py,
+ * verda.com (B200, B300), notebookcheck.net (MI100), a dealer (L40). */
+Test(trace_roofline, peaks_as_others_have_them)
+{
+    static const struct {
+        const char *name;
+        double bf16, gbps;
+    } rows[] = {
+        {"NVIDIA A100-SXM4-40GB", 312, 1555},
+        {"NVIDIA A100 80GB PCIe", 312, 1935},
+        {"NVIDIA A100-SXM4-80GB", 312, 2039},
+        {"NVIDIA A10", 125, 600},
+        {"NVIDIA H100 80GB HBM3", 989, 3350},
+        {"NVIDIA H100 PCIe", 756, 2000},
+        {"NVIDIA H100 NVL", 835, 3900},
+        {"NVIDIA H200", 989, 4800},
+        {"NVIDIA H20", 148, 4000},
+        {"NVIDIA B200", 2250, 7700},
+        {"NVIDIA B300 SXM6 AC", 2250, 7700},
+        {"NVIDIA GB300", 2500, 8000},
+        {"NVIDIA L40S", 362.05, 864},
+        {"NVIDIA L40", 181.05, 864},
+        {"NVIDIA L4", 121, 300},
+        {"NVIDIA A40", 149.67, 695.8},
+        {"NVIDIA GeForce RTX 4090", 165.15, 1008},
+        {"AMD Instinct MI100", 92.3, 1230},
+        {"AMD Instinct MI210", 181, 1638},
+        {"AMD Instinct MI250X", 191.5, 1638},
+        {"AMD Instinct MI300A", 980.6, 5300},
+        {"AMD Instinct MI300X", 1307.4, 5300},
+        {"AMD Instinct MI308X", 232, 5300},
+        {"AMD Instinct MI325X", 1307.4, 6000},
+        {"AMD Instinct MI355X", 2516.6, 8000},
+    };
+    const struct tp_roof_choice nothing = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tp_device_roof roof = tp_roof_of(rows[i].name, &nothing);
+        const double bf16 = roof.tflops[TP_PRECISION_BF16];
+        cr_expect(fabs(bf16 / rows[i].bf16 - 1) < 0.005, "%s: %g",
+                  rows[i].name, bf16);
+        cr_expect(fabs(roof.gbps / rows[i].gbps - 1) < 0.005, "%s: %g",
+                  rows[i].name, roof.gbps);
+    }
 }
 
 /* Kernels in a chain are told by size and stream; the longest stays. What
