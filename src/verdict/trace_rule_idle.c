@@ -91,8 +91,10 @@ static const char *describe_frames(const struct tp_trace_case *it,
         return ""; /* what is less is not worth a line */
     return tp_judge_text(
         it->judged,
-        "; %.2f ms idle in %s (%" PRId64 " call%s)%s%s%s%s",
-        blame.inner->idle_us[kind] / 1e3, blame.inner->name, blame.inner->count,
+        "; %.2f ms %sin %s (%" PRId64 " call%s)%s%s%s%s",
+        blame.inner->idle_us[kind] / 1e3,
+        it->trace->facts.device_events > 0 ? "idle " : "", blame.inner->name,
+        blame.inner->count,
         blame.inner->count == 1 ? "" : "s",
         blame.caller ? ", called by " : "",
         blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
