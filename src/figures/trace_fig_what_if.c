@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "figures/trace_fig.h"
+#include "trace/trace_facts.h"
 
 enum { BARS_MAX = 12, PANELS = 4 };
 
@@ -76,12 +77,14 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         .values = values,
         .rows = shown,
         .colour = TP_TRACE_LESS_COLOUR};
+    const bool steps = tp_trace_has_steps(it);
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s, %.3f ms a step",
+        .title = tp_fig_text(fig, "%s, %.3f ms %s",
                              tp_trace_label(fig, run, trace),
-                             rows[0]->step_us / 1e3),
-        .x = {.label = "of the step time [%]"},
+                             rows[0]->step_us / 1e3,
+                             steps ? "a step" : "in all"),
+        .x = {.label = steps ? "of the step time [%]" : "of that time [%]"},
         .y = tp_fig_named_rows(fig, names, shown),
         .series = series,
         .series_count = 1,
