@@ -30,6 +30,9 @@ struct section {
     bool (*is_shown)(const void *row); /* NULL: every row                  */
     void (*add_tail)(const void *row, struct tp_text *text); /* or NULL    */
     const char *legend; /* below; "": nothing                             */
+    /* Of one trace: what is below if a row is marked; NULL: no row can be. */
+    bool (*is_marked)(const void *row);
+    const char *marks;
 };
 
 static const void *row_of(const struct tp_table *table, size_t row)
@@ -431,6 +434,11 @@ static const struct tp_shown roof_columns[] = {
     TP_SHOWN_PER(tp_roof_row, occupancy, "occ %", 5, 0, 1),
     {0}};
 
+static bool is_doubted(const void *row)
+{
+    return *((const struct tp_roof_row *)row)->doubt != '\0';
+}
+
 static void add_roof(const void *row, struct tp_text *text)
 {
     const struct tp_roof_row *roof = row;
@@ -466,6 +474,7 @@ static void add_trace(const struct section *section,
     const struct tp_table table =
         tp_trace_list_table(&run->traces[trace], section->list);
     size_t shown = 0;
+    bool marked = false;
     for (size_t i = 0; i < table.row_count && shown < top; i++) {
         if (section->is_shown && !section->is_shown(row_of(&table, i)))
             continue;
@@ -483,7 +492,10 @@ static void add_trace(const struct section *section,
         tp_report_cells(&table, i, section->columns, text);
         section->add_tail(row_of(&table, i), text);
         tp_text_add(text, "\n");
+        marked |= section->is_marked && section->is_marked(row_of(&table, i));
     }
+    if (marked)
+        tp_report_prose(section->marks, 4, text);
 }
 
 static const struct tp_shown group_columns[] = {
@@ -542,14 +554,16 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .add_tail = add_op_kernel},
         {.title = "Operators against the machine",
          .what = "by time of their kernels; us; roof: the least time that the "
-                 "device needs for the FLOP or bytes, of the time taken; above "
-                 "105 %: [cache?] bytes that may have come from a cache, "
-                 "[fewer FLOP] by Winograd or Fourier transforms, [too fast] "
-                 "inputs that are not what the kernels did, or another device",
+                 "device needs for the FLOP or bytes, of the time taken",
          .list = TP_TRACE_ROOFLINE,
          .columns = roof_columns,
          .tail = "  operator (inputs)",
-         .add_tail = add_roof},
+         .add_tail = add_roof,
+         .is_marked = is_doubted,
+         .marks = "  above 105 % of the roof: [cache?] bytes that may have come "
+                  "from a cache, [fewer FLOP] by Winograd or Fourier "
+                  "transforms, [too fast] inputs that are not what the kernels "
+                  "did, or another device\n"},
         {.title = "Kernels that one could replace",
          .what = "chains on one stream, by what a fused kernel saves at most; "
                  "us",

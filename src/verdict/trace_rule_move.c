@@ -127,6 +127,45 @@ static enum tp_status find_on_host(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
+/* How much later than half of the ranks this one's window begins, us: the
+ * longest lead that half of them have. */
+static double begins_late(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank)
+{
+    const size_t count = judged->ranks.count;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double lead = rank->start_us - judged->ranks.rows[i].start_us;
+        size_t longer = 0;
+        for (size_t k = 0; k < count; k++)
+            longer +=
+                rank->start_us - judged->ranks.rows[k].start_us >= lead;
+        if (2 * longer >= count && lead > most)
+            most = lead;
+    }
+    return most;
+}
+
+/* With one step nobody knows whether a rank that begins late is late in each:
+ * the profiler may have begun later. */
+static const char *describe_begin(const struct tp_trace_case *it,
+                                  const struct tp_rank_row *rank)
+{
+    const double us = begins_late(it->judged, rank);
+    size_t steps = 0;
+    for (size_t i = 0; i < it->run->trace_count; i++) {
+        if (!strcmp(it->run->traces[i].path, rank->file))
+            steps = it->run->traces[i].steps.count;
+    }
+    if (steps != 1 || 2 * us < rank->late * rank->step_us)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; its only step begins %.2f ms after those of half "
+                         "of the ranks, which may be the recording and not "
+                         "the work: record more steps",
+                         us / 1e3);
+}
+
 enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                                        struct tp_error *err)
 {
@@ -149,9 +188,9 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                 "rank %" PRId64 " starts its collectives later than the median "
                 "rank, by %.1f %% of a step in all, and the others wait for it "
                 "inside theirs; its steps take %.2f ms, its GPU is busy "
-                "%.1f %% of its window",
+                "%.1f %% of its window%s",
                 row->rank, 100 * row->late, row->step_us / 1e3,
-                100 * row->busy),
+                100 * row->busy, describe_begin(it, row)),
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};
