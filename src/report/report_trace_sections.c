@@ -560,10 +560,10 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .tail = "  operator (inputs)",
          .add_tail = add_roof,
          .is_marked = is_doubted,
-         .marks = "  above 105 % of the roof: [cache?] bytes that may have come "
-                  "from a cache, [fewer FLOP] by Winograd or Fourier "
-                  "transforms, [too fast] inputs that are not what the kernels "
-                  "did, or another device\n"},
+         .marks = "  above 105 % of the roof: [cache?] bytes that may have "
+                  "come from a cache, [fewer FLOP] by Winograd or Fourier "
+                  "transforms, [too fast] inputs that are not what the "
+                  "kernels did, or another device\n"},
         {.title = "Kernels that one could replace",
          .what = "chains on one stream, by what a fused kernel saves at most; "
                  "us",
