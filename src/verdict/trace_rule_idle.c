@@ -89,6 +89,9 @@ static const char *describe_frames(const struct tp_trace_case *it,
     const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
     if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
         return ""; /* what is less is not worth a line */
+    if (kind == TP_FRAME_LOADER && has_workers(it->trace))
+        return "; the main thread waits in a queue: what the workers do is in "
+               "no trace of this process";
     return tp_judge_text(
         it->judged,
         "; %.2f ms %sin %s (%" PRId64 " call%s)%s%s%s%s",

@@ -191,6 +191,40 @@ Test(trace_rule_idle, functions_of_python)
     }
 }
 
+/* Where workers load, the function in which the main thread waits says nothing;
+ * without workers it is the one that loads. */
+Test(trace_rule_idle, functions_of_the_loader)
+{
+    for (int workers = 0; workers <= 1; workers++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            const double inner = trace_maker_frame_begin(&maker);
+            trace_maker_loader(&maker, 5000, workers);
+            trace_maker_frame_end(&maker, workers ? "queue.py(154): get"
+                                                  : "data.py(9): __getitem__",
+                                  inner);
+            trace_maker_op(&maker, "aten::mm", 20, 900);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding =
+            judged_find(&it, "dataloader");
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->evidence,
+                            "30.00 ms idle in data.py(9): __getitem__") != NULL,
+                     !workers, "%s", finding->evidence);
+        cr_expect_eq(strstr(finding->evidence, "what the workers do") != NULL,
+                     workers, "%s", finding->evidence);
+        cr_expect_null(strstr(finding->evidence, "queue.py"));
+        judged_run_clear(&it);
+    }
+}
+
 /* A result is read, and the GPU idles until the next launch: blamed on the wait
  * where the launch would have come earlier without it, not where Python or
  * another function of the host takes the time anyway. */
