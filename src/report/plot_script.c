@@ -319,24 +319,21 @@ static size_t key_columns(const struct place *place,
     size_t longest = 0;
     for (size_t i = 0; i < count; i++)
         longest = (size_t)fmax((double)longest,
-                               fmin((double)strlen(entries[i].name), NAME_MAX));
-    const size_t columns =
-        (size_t)(170 * place->width - 4) / (longest + 7);
-    return columns > count ? count : columns > 0 ? columns : 1;
+                               (double)strlen(entries[i].name));
+    longest = longest > NAME_MAX ? NAME_MAX : longest;
+    const size_t columns = (size_t)(170 * place->width - 4) / (longest + 7);
+    return columns > count ? count : columns || !count ? columns : 1;
 }
 
 static size_t key_rows(const struct tp_panel *panel, const struct place *place)
 {
     struct entry entries[TP_PANEL_SERIES_MAX];
     const size_t count = legend_of(panel, entries);
-    if (count == 0)
-        return 0;
     const size_t columns = key_columns(place, entries, count);
-    return (count + columns - 1) / columns;
+    return columns ? (count + columns - 1) / columns : 0;
 }
 
-/* A panel's own legend, in the middle of the panel below the label of its axis;
- * panels of a figure leave the same room, so that their axes are in line. */
+/* A panel's own legend, below it; panels of a figure leave the same room. */
 static void add_own_key(struct tp_text *out, const struct tp_panel *panel,
                         const struct setting *setting)
 {
@@ -346,15 +343,21 @@ static void add_own_key(struct tp_text *out, const struct tp_panel *panel,
     if (setting->key_rows > 0)
         tp_text_add(out, "set bmargin %.3g\n",
                     4.5 + 1.3 * (double)setting->key_rows);
-    if (count == 0) {
+    if (count == 0)
         tp_text_add(out, "unset key\n");
-        return;
-    }
-    tp_text_add(out,
-                "set key at screen %.4g, %.4g center bottom horizontal "
-                "reverse Left samplen 1.6 width 1 maxcols %zu maxrows auto\n",
-                place->x + place->width / 2, place->y + 0.008,
-                key_columns(place, entries, count));
+    else
+        tp_text_add(out,
+                    "set key at screen %.4g, %.4g center bottom horizontal "
+                    "reverse Left samplen 1.6 width 1 maxcols %zu maxrows "
+                    "auto\n", place->x + place->width / 2, place->y + 0.008,
+                    key_columns(place, entries, count));
+}
+
+/* The height of the strip, with room for two rows where one is not enough. */
+static double strip_of(const struct entry *entries, size_t count)
+{
+    const struct place all = {0, 0, 1, 1};
+    return legend_strip * (key_columns(&all, entries, count) < count ? 1.5 : 1);
 }
 
 /* Legend in a strip of its own, so that it never covers data. */
@@ -371,7 +374,7 @@ static void add_legend(struct tp_text *out, const struct entry *entries,
                 "set key center center horizontal reverse Left "
                 "samplen 1.6 width 2 maxrows 2\n"
                 "plot [0:1] [0:1] ",
-                legend_strip);
+                strip_of(entries, count));
     for (size_t i = 0; i < count; i++) {
         tp_text_add(out, "%s2 with lines lc %s lw 7 title ",
                     i ? ", \\\n    " : "", entries[i].colour);
@@ -619,7 +622,7 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
     struct entry entries[TP_PANEL_SERIES_MAX];
     size_t count, block = 0;
     bool shared = shared_legend(figure, entries, &count);
-    double bottom = shared && count ? legend_strip : 0;
+    double bottom = shared && count ? strip_of(entries, count) : 0;
     size_t rows = 0;
     for (size_t p = 0; p < figure->panel_count && !shared; p++) {
         const struct place place = place_of(p, figure->panel_count, bottom);

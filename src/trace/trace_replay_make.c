@@ -236,7 +236,7 @@ static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
 
 /* The time of a thread between two nodes, `to` the start of an event of the
  * outermost level or the end of all. What another thread does not do while the
- * main one loads is loading, too: the one that pins batches waits for workers. */
+ * main one loads is loading, too: who pins batches waits for workers. */
 static enum tp_status add_outside(struct tp_play_build *b, uint32_t lane,
                                   struct tp_trace_replay_arc arc, int64_t from,
                                   struct tp_error *err)
