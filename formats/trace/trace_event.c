@@ -352,10 +352,13 @@ static bool add_event(struct tp_events *events,
     uint32_t name, lane, detail;
     if (!get_times(event, &start, &duration)) {
         tp_events_repaired(events, TP_REPAIR_TIME, offset);
+        events->untimed[category]++;
         return true;
     }
-    if (duration < 0)
+    if (duration < 0) {
         tp_events_repaired(events, TP_REPAIR_NEGATIVE, offset);
+        events->zeroed[category]++;
+    }
     if (tp_events_reserve(events, 1, NULL) != TP_OK ||
         !intern(events, event->name, &name) ||
         !lane_of(events, memory, event, &lane) ||

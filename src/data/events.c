@@ -464,6 +464,10 @@ static void merge_repairs(struct tp_events *into, const struct tp_events *from)
         tp_events_repaired(into, (enum tp_repair)i, from->first_repair[i]);
         into->repairs[i] += from->repairs[i] - 1;
     }
+    for (int i = 0; i < TP_EVENT_CATEGORIES; i++) {
+        into->untimed[i] += from->untimed[i];
+        into->zeroed[i] += from->zeroed[i];
+    }
     into->seen += from->seen;
     into->begins += from->begins;
 }

@@ -203,6 +203,9 @@ struct tp_events {
     uint64_t seen;              /* events of every kind in the file        */
     uint64_t begins;            /* of them such as only begin something    */
     uint64_t repairs[TP_REPAIRS];
+    /* [enum tp_event_category] left out for a time that cannot be; set to 0
+     * for a negative duration                                             */
+    uint64_t untimed[TP_EVENT_CATEGORIES], zeroed[TP_EVENT_CATEGORIES];
     int64_t first_repair[TP_REPAIRS]; /* byte in the JSON; -1              */
     int64_t truncated_at;       /* byte in the JSON; -1: whole             */
 };

@@ -17,24 +17,49 @@
 
 enum { CHANGES_SHOWN = 20, NAME_SHOWN = 44 };
 
-/* What a row is about: its kernel or call, else the operator. */
-static const char *name_of(struct tp_fig *fig, const struct tp_why_row *row)
+/* The last element of a path, and the one it is in: "aten::zeros > aten::empty"
+ * of a longer one, as several operators call the same. */
+static const char *end_of(const char *path, int elements)
 {
+    const char *at = path + strlen(path);
+    for (; at > path; at--) {
+        if (!strncmp(at, " > ", 3) && --elements == 0)
+            return at + 3;
+    }
+    return path;
+}
+
+/* What a cause is about, its mark at the end as the begin of long names is cut:
+ * what only one run has, else of its largest row the
+ * kernel or call, else the operator. */
+static const char *name_of(struct tp_fig *fig,
+                           const struct tp_cause_row *cause)
+{
+    const struct tp_why_row *row = cause->largest;
     const char *name = *row->test_name ? row->test_name : row->base_name;
-    const char *last = strrchr(row->path, '>');
-    const char *place = last         ? last + 2
-                        : *row->path ? row->path
-                                     : "no operator";
+    const char *place = *row->path ? end_of(row->path, 1) : "no operator";
+    if (cause->root) {
+        /* of enumerate(DataLoader)#_SingleProcess.. the end tells more */
+        const char *mark = memchr(row->path, '#', cause->root);
+        const char *from = mark ? mark + 1 : row->path;
+        const size_t length = cause->root - (size_t)(from - row->path);
+        return tp_fig_text(fig, "%.*s, %s",
+                           (int)(length < NAME_SHOWN ? length : NAME_SHOWN),
+                           from, cause->test_us > 0 ? "new" : "gone");
+    }
+    if (cause->members > 1 && row->what == TP_SPENT_DEVICE)
+        return tp_fig_text(fig, "%.*s, %zu places", NAME_SHOWN, name,
+                           cause->members);
     if (row->what == TP_SPENT_GAP)
         return tp_fig_text(fig, "gap: %.*s .. %.*s", NAME_SHOWN / 2, place,
                            NAME_SHOWN / 2, name);
     if (row->what == TP_SPENT_HOST)
-        return tp_fig_text(fig, "host: %.*s", NAME_SHOWN, place);
+        return tp_fig_text(fig, "%s, host", end_of(row->path, 2));
     return tp_fig_text(fig, "%.*s (%.*s)", NAME_SHOWN / 2, name,
                        NAME_SHOWN / 2, place);
 }
 
-static void fill(struct tp_fig *fig, const struct tp_why_row *rows,
+static void fill(struct tp_fig *fig, const struct tp_cause_row *rows,
                  size_t count, struct tp_panel_series *series)
 {
     static const char *const names[] = {"costs more", "costs less"};
@@ -60,15 +85,15 @@ static void build_changes(struct tp_fig *fig,
 {
     const char *names[CHANGES_SHOWN];
     size_t count = 0;
-    while (count < CHANGES_SHOWN && count < comparison->why.count &&
-           comparison->why.rows[count].change_us != 0) {
-        names[count] = name_of(fig, &comparison->why.rows[count]);
+    while (count < CHANGES_SHOWN && count < comparison->causes.count &&
+           comparison->causes.rows[count].change_us != 0) {
+        names[count] = name_of(fig, &comparison->causes.rows[count]);
         count++;
     }
     struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (!series || count == 0)
         return;
-    fill(fig, comparison->why.rows, count, series);
+    fill(fig, comparison->causes.rows, count, series);
     const double change = comparison->why_test_us - comparison->why_base_us;
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,

@@ -40,9 +40,10 @@ enum tp_trace_colour {
     TP_TRACE_TEMPORARY_COLOUR,
     TP_TRACE_BEFORE_COLOUR,
     TP_TRACE_UNKNOWN_COLOUR,
-    TP_TRACE_ABOVE_COLOUR,     /* time that kernels take beyond the roof   */
-    TP_TRACE_GROUP_COLOUR,     /* kinds of work: six                       */
-    TP_TRACE_PRODUCT_ROOF_COLOUR = TP_TRACE_GROUP_COLOUR + 6,
+    TP_TRACE_ABOVE_COLOUR,     /* more time than the roof needs            */
+    TP_TRACE_GROUP_COLOUR,     /* kinds of work: five                      */
+    TP_TRACE_DOUBT_COLOUR = TP_TRACE_GROUP_COLOUR + 5, /* faster than it   */
+    TP_TRACE_PRODUCT_ROOF_COLOUR,
     TP_TRACE_VECTOR_ROOF_COLOUR,
     TP_TRACE_COLOURS_END
 };

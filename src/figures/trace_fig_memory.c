@@ -20,6 +20,20 @@ struct bars {
     size_t used;
 };
 
+/* "rank 3: cuda:0, step 5", which trace only where there are several. */
+static const char *name_of(struct tp_fig *fig, const struct tp_trace_run *run,
+                           size_t index, const struct tp_memory_peak_row *row)
+{
+    const bool several = run->trace_count > 1;
+    const char *step =
+        row->step < 0
+            ? ""
+            : tp_fig_text(fig, ", step %lld", (long long)row->step);
+    return tp_fig_text(fig, "%s%s%s%s",
+                       several ? tp_trace_label(fig, run, index) : "",
+                       several ? ": " : "", row->device, step);
+}
+
 /* Adds the peaks of a trace. */
 static void add_peaks(struct tp_fig *fig, const struct tp_trace_run *run,
                       size_t index, struct bars *bars)
@@ -34,13 +48,7 @@ static void add_peaks(struct tp_fig *fig, const struct tp_trace_run *run,
         if (begins && bars->used == TP_TRACE_ROWS_MAX)
             break;
         if (begins)
-            bars->names[bars->used++] =
-                row->step < 0
-                    ? tp_fig_text(fig, "%s, %s", row->device,
-                                  tp_trace_label(fig, run, index))
-                    : tp_fig_text(fig, "%s, step %lld, %s", row->device,
-                                  (long long)row->step,
-                                  tp_trace_label(fig, run, index));
+            bars->names[bars->used++] = name_of(fig, run, index, row);
         bars->values[(bars->used - 1) * TP_MEMORY_KINDS + row->what] +=
             (double)row->bytes / (1 << 20);
     }

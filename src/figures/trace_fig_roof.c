@@ -24,15 +24,15 @@ static const struct {
     const char *name;
     unsigned kinds; /* bits of enum tp_work_kind */
 } groups[] = {
-    {"products (GEMM)", 1u << TP_WORK_GEMM},
-    {"convolution", 1u << TP_WORK_CONVOLUTION},
+    {"products, convolution", 1u << TP_WORK_GEMM | 1u << TP_WORK_CONVOLUTION},
     {"attention", 1u << TP_WORK_ATTENTION},
     {"normalisation, softmax", 1u << TP_WORK_NORM | 1u << TP_WORK_SOFTMAX},
     {"pointwise", 1u << TP_WORK_POINTWISE},
     {"copy, gather, reduction", 1u << TP_WORK_COPY | 1u << TP_WORK_GATHER |
                                     1u << TP_WORK_REDUCTION},
 };
-enum { GROUPS = sizeof groups / sizeof *groups, SERIES = GROUPS + 2 };
+/* With those that are faster than the roof, and the two roofs. */
+enum { GROUPS = sizeof groups / sizeof *groups, SERIES = GROUPS + 3 };
 _Static_assert((int)SERIES <= (int)TP_PANEL_SERIES_MAX, "colours");
 
 static bool is_shown(const struct tp_roof_row *row)
@@ -89,30 +89,33 @@ static enum tp_precision main_precision(const struct tp_trace *trace)
     return (enum tp_precision)most;
 }
 
+/* The rows of a group; g == GROUPS: those that are faster than the roof. */
 static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
                        size_t shown, struct tp_panel_series *series, size_t g)
 {
     double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
-    *series = (struct tp_panel_series){.name = groups[g].name,
-                                       .values = values,
-                                       .colour = TP_TRACE_GROUP_COLOUR +
-                                                 (unsigned)g};
+    *series = (struct tp_panel_series){.values = values};
+    series->name =
+        g < GROUPS ? groups[g].name : "faster than the roof";
+    series->colour = g < GROUPS ? TP_TRACE_GROUP_COLOUR + (unsigned)g
+                                : TP_TRACE_DOUBT_COLOUR;
     for (size_t i = 0; values && i < shown; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (!is_shown(row) || !(groups[g].kinds >> row->what & 1))
+        if (!is_shown(row) || (g < GROUPS) == (*row->doubt != '\0') ||
+            (g < GROUPS && !(groups[g].kinds >> row->what & 1)))
             continue;
         values[2 * series->rows] = row->intensity;
         values[2 * series->rows++ + 1] = row->tflops;
     }
 }
 
-/* min(peak, intensity times bandwidth), from the least intensity shown to the
- * largest. */
+/* Rows of min(peak, intensity times bandwidth), none without a peak; from the
+ * least intensity shown to the largest. */
 static void add_roof(struct tp_fig *fig, struct tp_panel_series *series,
                      double peak, double gbps, const double range[2])
 {
     double *values = tp_fig_alloc(fig, 2 * ROOF_POINTS, sizeof *values);
-    series->values = values;
+    *series = (struct tp_panel_series){.values = values};
     for (size_t i = 0; values && peak > 0 && i < ROOF_POINTS; i++) {
         const double x =
             range[0] * pow(range[1] / range[0],
@@ -143,22 +146,24 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         }
     }
     range[1] = fmax(range[1], 4e3 * device->tflops[precision] / device->gbps);
-    size_t used = 2; /* roofs below the points */
-    for (size_t g = 0; g < GROUPS; g++) {
+    size_t used = 0; /* roofs below the points */
+    add_roof(fig, &series[used], device->vector_tflops, device->gbps, range);
+    series[used].name = tp_fig_text(fig, "roof of vectors: %.4g TFLOP/s",
+                                    device->vector_tflops);
+    series[used].colour = TP_TRACE_VECTOR_ROOF_COLOUR;
+    used += series[used].rows > 0;
+    add_roof(fig, &series[used], device->tflops[precision], device->gbps,
+             range);
+    series[used].name = tp_fig_text(fig, "roof of %s: %.4g TFLOP/s",
+                                    tp_precision_word(precision),
+                                    device->tflops[precision]);
+    series[used].colour = TP_TRACE_PRODUCT_ROOF_COLOUR;
+    used += series[used].rows > 0;
+    const size_t roofs = used;
+    for (size_t g = 0; g <= GROUPS; g++) {
         add_points(fig, trace, shown, &series[used], g);
         used += series[used].rows > 0; /* nor named in the legend */
     }
-    series[1] = (struct tp_panel_series){
-        .name = tp_fig_text(fig, "roof of products, %s: %.4g TFLOP/s",
-                            tp_precision_word(precision),
-                            device->tflops[precision]),
-        .colour = TP_TRACE_PRODUCT_ROOF_COLOUR};
-    series[0] = (struct tp_panel_series){
-        .name = tp_fig_text(fig, "roof of vectors, fp32: %.4g TFLOP/s",
-                            device->vector_tflops),
-        .colour = TP_TRACE_VECTOR_ROOF_COLOUR};
-    add_roof(fig, &series[1], device->tflops[precision], device->gbps, range);
-    add_roof(fig, &series[0], device->vector_tflops, device->gbps, range);
     const struct tp_panel panel = {
         .kind = TP_PANEL_POINTS,
         .title = tp_fig_text(
@@ -171,14 +176,15 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         .y = {.label = "reached [TFLOP/s]", .scale = TP_SCALE_LOG10},
         .series = series,
         .series_count = used,
-        .bounds = 2,
+        .bounds = roofs,
     };
     tp_fig_add(fig, &panel);
 }
 
-/* --- time beyond the roof ------------------------------------------------ */
+/* --- time that the roof explains ----------------------------------------- */
 
-/* Of one operator: at the roof, beyond it, and where no roof is known. */
+/* Of one operator: what it needs at the roof, more than that, and where no roof
+ * is known or what is known of the work is wrong. */
 enum part { AT, UNKNOWN, BEYOND, PARTS };
 struct sum {
     const char *op;
@@ -204,7 +210,7 @@ static int by_total(const void *a, const void *b)
 static struct sum sum_of(const struct tp_roof_row *row)
 {
     struct sum sum = {.op = row->op};
-    if (row->roof_us > 0) {
+    if (row->roof_us > 0 && strcmp(row->doubt, "inputs") != 0) {
         /* faster than the memory: what was in a cache */
         sum.ms[AT] =
             fmin(row->roof_us * (double)row->count, row->device_us) / 1e3;
@@ -217,8 +223,8 @@ static struct sum sum_of(const struct tp_roof_row *row)
 
 static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const parts[] = {"at the roof", "roof not known",
-                                        "beyond the roof"};
+    static const char *const parts[] = {"what the roof needs", "not known",
+                                        "more than it needs"};
     static const enum tp_trace_colour colours[] = {TP_TRACE_KERNEL_COLOUR,
                                                    TP_TRACE_DEVICE_COLOUR,
                                                    TP_TRACE_ABOVE_COLOUR};
@@ -253,7 +259,7 @@ static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
         memcpy(values + i * PARTS, sums[i].ms, sizeof sums[i].ms);
     }
     const struct tp_stack stack = {
-        .title = "kernels of operators: what they need, and more",
+        .title = "time of their kernels",
         .rows = names,
         .row_count = kept,
         .parts = parts,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "figures/trace_fig.h"
+#include "trace/trace_facts.h"
 
 enum { BARS_MAX = 12, PANELS = 4 };
 
@@ -30,11 +31,19 @@ static int by_won(const void *left, const void *right)
 
 static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row)
 {
+    static const char *const names[TP_WHAT_IF_CHANGES] = {
+        [TP_WHAT_IF_ALLOC] = "no driver allocations",
+        [TP_WHAT_IF_LOADER] = "no DataLoader",
+        [TP_WHAT_IF_BLOCKING] = "no calls that wait",
+        [TP_WHAT_IF_LAUNCH] = "no launch calls",
+        [TP_WHAT_IF_OPS] = "no operators on the host",
+        [TP_WHAT_IF_OUTSIDE] = "no gaps between operators",
+        [TP_WHAT_IF_QUEUED] = "no queued work that waits",
+        [TP_WHAT_IF_HOST] = "no work on the host",
+        [TP_WHAT_IF_COMMUNICATION] = "no communication"};
     if (row->changed == TP_WHAT_IF_OPERATOR)
         return tp_fig_text(fig, "%s, half", row->name);
-    return tp_fig_text(fig, "no %s",
-                       row->changed == TP_WHAT_IF_OUTSIDE ? "Python"
-                                                          : row->change);
+    return names[row->changed] ? names[row->changed] : row->change;
 }
 
 static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
@@ -68,12 +77,14 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         .values = values,
         .rows = shown,
         .colour = TP_TRACE_LESS_COLOUR};
+    const bool steps = tp_trace_has_steps(it);
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s, %.3f ms a step",
+        .title = tp_fig_text(fig, "%s, %.3f ms %s",
                              tp_trace_label(fig, run, trace),
-                             rows[0]->step_us / 1e3),
-        .x = {.label = "of the step time [%]"},
+                             rows[0]->step_us / 1e3,
+                             steps ? "a step" : "in all"),
+        .x = {.label = steps ? "of the step time [%]" : "of that time [%]"},
         .y = tp_fig_named_rows(fig, names, shown),
         .series = series,
         .series_count = 1,

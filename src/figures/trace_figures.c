@@ -26,8 +26,8 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
      "kernels", tp_trace_fig_kernels},
     {"roofline",
      "Operators against the machine: FLOP and bytes by their inputs",
-     "shapes (record_shapes=True) and a device whose roofs are known (--gpu, "
-     "--peak)",
+     "kernels, shapes (record_shapes=True) and a device whose roofs are known "
+     "(--gpu, --peak)",
      tp_trace_fig_roofline},
     {"utilisation", "The device over time", "device events",
      tp_trace_fig_utilisation},

@@ -40,6 +40,7 @@ struct setting {
     size_t block; /* number of its first block in the table         */
     struct place place;
     bool own_key; /* the figure has no legend for all               */
+    size_t key_rows; /* then: of the tallest legend of a panel       */
     bool neutral; /* its one curve must not look like one of those  */
 };
 
@@ -310,6 +311,55 @@ static bool is_in_legend(const struct tp_panel *panel,
     return true; /* nothing else has this colour */
 }
 
+/* So many entries of a panel's legend stand side by side below it: a canvas is
+ * 170 characters wide, and a sample with its spaces takes seven. */
+static size_t key_columns(const struct place *place,
+                          const struct entry *entries, size_t count)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = (size_t)fmax((double)longest,
+                               (double)strlen(entries[i].name));
+    longest = longest > NAME_MAX ? NAME_MAX : longest;
+    const size_t columns = (size_t)(170 * place->width - 4) / (longest + 7);
+    return columns > count ? count : columns || !count ? columns : 1;
+}
+
+static size_t key_rows(const struct tp_panel *panel, const struct place *place)
+{
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    const size_t count = legend_of(panel, entries);
+    const size_t columns = key_columns(place, entries, count);
+    return columns ? (count + columns - 1) / columns : 0;
+}
+
+/* A panel's own legend, below it; panels of a figure leave the same room. */
+static void add_own_key(struct tp_text *out, const struct tp_panel *panel,
+                        const struct setting *setting)
+{
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    const struct place *place = &setting->place;
+    const size_t count = setting->own_key ? legend_of(panel, entries) : 0;
+    if (setting->key_rows > 0)
+        tp_text_add(out, "set bmargin %.3g\n",
+                    4.5 + 1.3 * (double)setting->key_rows);
+    if (count == 0)
+        tp_text_add(out, "unset key\n");
+    else
+        tp_text_add(out,
+                    "set key at screen %.4g, %.4g center bottom horizontal "
+                    "reverse Left samplen 1.6 width 1 maxcols %zu maxrows "
+                    "auto\n", place->x + place->width / 2, place->y + 0.008,
+                    key_columns(place, entries, count));
+}
+
+/* The height of the strip, with room for two rows where one is not enough. */
+static double strip_of(const struct entry *entries, size_t count)
+{
+    const struct place all = {0, 0, 1, 1};
+    return legend_strip * (key_columns(&all, entries, count) < count ? 1.5 : 1);
+}
+
 /* Legend in a strip of its own, so that it never covers data. */
 static void add_legend(struct tp_text *out, const struct entry *entries,
                        size_t count)
@@ -324,7 +374,7 @@ static void add_legend(struct tp_text *out, const struct entry *entries,
                 "set key center center horizontal reverse Left "
                 "samplen 1.6 width 2 maxrows 2\n"
                 "plot [0:1] [0:1] ",
-                legend_strip);
+                strip_of(entries, count));
     for (size_t i = 0; i < count; i++) {
         tp_text_add(out, "%s2 with lines lc %s lw 7 title ",
                     i ? ", \\\n    " : "", entries[i].colour);
@@ -522,7 +572,6 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
 {
     struct place place = setting->place;
     struct tp_drawn_axis x, y, z;
-    struct entry entries[TP_PANEL_SERIES_MAX];
     bool coloured =
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
@@ -547,12 +596,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
                     place.x + 0.94 * place.width - 0.076);
         add_palette(out, panel, &x, &y);
     }
-    if (setting->own_key && legend_of(panel, entries) > 0)
-        tp_text_add(out, "set key outside below center horizontal reverse "
-                         "Left samplen 1.6 width 1 maxrows 3 "
-                         "title ' ' font ',4'\n"); /* off the label */
-    else
-        tp_text_add(out, "unset key\n");
+    add_own_key(out, panel, setting);
     add_marks(out, panel, &x);
     add_variables(out, panel, setting, bar_start(&x));
     add_template(out, tp_panel_info(panel->kind)->name);
@@ -578,7 +622,13 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
     struct entry entries[TP_PANEL_SERIES_MAX];
     size_t count, block = 0;
     bool shared = shared_legend(figure, entries, &count);
-    double bottom = shared && count ? legend_strip : 0;
+    double bottom = shared && count ? strip_of(entries, count) : 0;
+    size_t rows = 0;
+    for (size_t p = 0; p < figure->panel_count && !shared; p++) {
+        const struct place place = place_of(p, figure->panel_count, bottom);
+        const size_t own = key_rows(&figure->panels[p], &place);
+        rows = own > rows ? own : rows;
+    }
     add_head(out, figure, format);
     tp_text_add(out, "\n");
     for (size_t p = 0; p < figure->panel_count; p++) {
@@ -587,6 +637,7 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
             .block = block,
             .place = place_of(p, figure->panel_count, bottom),
             .own_key = !shared,
+            .key_rows = rows,
             .neutral = panel->series_count == 1 && count > 0 &&
                        !is_in_legend(panel, entries, count),
         };

@@ -47,24 +47,25 @@ static double each(double us, double count)
     return count > 0 ? us / count : 0;
 }
 
-/* "300.0 us each instead of 100.0 (10 a step)" */
+/* "0.3 ms each instead of 0.1 (10 a step)" */
 static void add_duration(const struct tp_why_row *row, const char *per,
                          struct tp_text *text)
 {
-    tp_text_add(text, " takes %.1f us each instead of %.1f (%.4g a %s)",
-                each(row->test_us, row->test_per_step),
-                each(row->base_us, row->base_per_step), row->test_per_step,
-                per);
+    tp_text_add(text, " takes %.4g ms each instead of %.4g (%.4g a %s)",
+                each(row->test_us, row->test_per_step) / 1e3,
+                each(row->base_us, row->base_per_step) / 1e3,
+                row->test_per_step, per);
 }
 
 static void add_sums(const struct tp_why_row *row, const char *per,
                      struct tp_text *text)
 {
     if (row->how == TP_WHY_ADDED || row->how == TP_WHY_REMOVED)
-        tp_text_add(text, "%.1f us a %s", row->test_us + row->base_us, per);
+        tp_text_add(text, "%.3f ms a %s", (row->test_us + row->base_us) / 1e3,
+                    per);
     else
-        tp_text_add(text, "%.1f us a %s instead of %.1f", row->test_us, per,
-                    row->base_us);
+        tp_text_add(text, "%.3f ms a %s instead of %.3f", row->test_us / 1e3,
+                    per, row->base_us / 1e3);
 }
 
 /* Bytes of the shapes; the types follow. */
@@ -130,9 +131,9 @@ static void add_exchange(const struct tp_why_row *row, const char *per,
     tp_text_add(text, "%s", row->how == TP_WHY_RESHAPED ? "it runs "
                                                         : " runs ");
     add_name(row->test_name, NAME_SHOWN, text);
-    tp_text_add(text, ", %.1f us a %s, instead of ", row->test_us, per);
+    tp_text_add(text, ", %.3f ms a %s, instead of ", row->test_us / 1e3, per);
     add_name(row->base_name, NAME_SHOWN, text);
-    tp_text_add(text, ", %.1f us", row->base_us);
+    tp_text_add(text, ", %.3f ms", row->base_us / 1e3);
 }
 
 static void add_device(const struct tp_why_row *row, const char *per,
@@ -200,40 +201,138 @@ static void add_host(const struct tp_why_row *row, bool device,
     add_numbers(row, text);
 }
 
-static void add_sentence(const struct tp_why_row *row, bool device,
-                         const char *per, struct tp_text *text)
+/* "only before: f and all that it calls, 49.9 ms a step (14 changes, ..)" */
+static void add_whole(const struct tp_cause_row *cause, const char *per,
+                      struct tp_text *text)
 {
-    const size_t from = text->length;
-    tp_text_add(text, "  %+11.3f ms  %s", row->change_us / 1e3,
-                row->how == TP_WHY_ADDED     ? "only after: "
-                : row->how == TP_WHY_REMOVED ? "only before: "
-                                             : "");
+    const struct tp_why_row *row = cause->largest;
+    char root[PATH_SHOWN + 1];
+    const size_t length = cause->root < PATH_SHOWN ? cause->root : PATH_SHOWN;
+    memcpy(root, row->path, length);
+    root[length] = 0;
+    tp_text_add(text, "only %s: ", cause->test_us > 0 ? "after" : "before");
+    tp_text_printable(text, root);
+    tp_text_add(text,
+                " and all that it calls, %.3f ms a %s (%zu changes, the "
+                "largest %.3f ms",
+                (cause->test_us + cause->base_us) / 1e3, per, cause->members,
+                fabs(row->change_us) / 1e3);
+    if (row->path[cause->root])
+        add_place(row, text);
+    tp_text_add(text, ")");
+}
+
+/* The largest of several rows stands for all: sums of them, and its place. */
+static void add_several(const struct tp_cause_row *cause, bool device,
+                        const char *per, struct tp_text *text)
+{
+    struct tp_why_row all = *cause->largest;
+    all.base_us = cause->base_us;
+    all.test_us = cause->test_us;
+    all.base_per_step = cause->base_per_step;
+    all.test_per_step = cause->test_per_step;
+    if (all.what == TP_SPENT_GAP) {
+        add_gap(&all, device, per, text);
+    } else if (all.what != TP_SPENT_DEVICE) {
+        all.how = all.how == TP_WHY_RESHAPED ? TP_WHY_SLOWER : all.how;
+        all.base_inputs = all.test_inputs = "";
+        add_host(&all, device, per, text);
+        tp_text_add(text, ", with %zu kinds of inputs", cause->members);
+        return;
+    } else if (all.how >= TP_WHY_ADDED && strcmp(all.base_name,
+                                                 all.test_name) != 0 &&
+               *all.base_name && *all.test_name) {
+        add_name(all.test_name, NAME_SHOWN, text);
+        tp_text_add(text, ", %.3f ms a %s, instead of ", all.test_us / 1e3,
+                    per);
+        add_name(all.base_name, NAME_SHOWN, text);
+        tp_text_add(text, ", %.3f ms, most in ", all.base_us / 1e3);
+        add_path(all.path, text);
+    } else {
+        add_name(*all.test_name ? all.test_name : all.base_name, NAME_SHOWN,
+                 text);
+        tp_text_add(text, " takes ");
+        add_sums(&all, per, text);
+        add_numbers(&all, text);
+        tp_text_add(text, ", most in ");
+        add_path(all.path, text);
+    }
+    tp_text_add(text, "; %zu places in all", cause->members);
+}
+
+static void add_alone(const struct tp_why_row *row, bool device,
+                      const char *per, struct tp_text *text)
+{
     if (row->what == TP_SPENT_DEVICE)
         add_device(row, per, text);
     else if (row->what == TP_SPENT_GAP)
         add_gap(row, device, per, text);
     else
         add_host(row, device, per, text);
+}
+
+static void add_sentence(const struct tp_cause_row *cause, bool device,
+                         const char *per, struct tp_text *text)
+{
+    const struct tp_why_row *row = cause->largest;
+    const bool whole = cause->root > 0 && cause->members > 1;
+    const size_t from = text->length;
+    tp_text_add(text, "  %+11.3f ms  %s", cause->change_us / 1e3,
+                whole                          ? ""
+                : row->how == TP_WHY_ADDED     ? "only after: "
+                : row->how == TP_WHY_REMOVED ? "only before: "
+                                             : "");
+    if (whole)
+        add_whole(cause, per, text);
+    else if (cause->members > 1)
+        add_several(cause, device, per, text);
+    else
+        add_alone(row, device, per, text);
     tp_text_add(text, "\n");
     tp_text_wrap(text, from, 18, NULL);
 }
 
-/* What the rows from `first` on add up to, and what is in none. */
+/* ": operators on the host +9.120, gaps between operators +4.007": many small
+ * changes of one kind that are worth a line together. */
+static void add_kinds(const double *us, double least, struct tp_text *text)
+{
+    static const char *const words[TP_SPENT_KINDS] = {
+        [TP_SPENT_DEVICE] = "device work",
+        [TP_SPENT_CALL] = "calls of the driver",
+        [TP_SPENT_WAIT] = "calls that wait",
+        [TP_SPENT_HOST] = "operators on the host",
+        [TP_SPENT_GAP] = "gaps between operators"};
+    const char *before = ", each small: ";
+    for (int i = 0; i < TP_SPENT_KINDS; i++) {
+        if (fabs(us[i]) < least || us[i] == 0)
+            continue;
+        tp_text_add(text, "%s%s %+.3f", before, words[i], us[i] / 1e3);
+        before = ", ";
+    }
+}
+
+/* What the causes from `first` on add up to, and what is in none. */
 static void add_rest(const struct tp_trace_comparison *comparison, size_t first,
-                     struct tp_text *text)
+                     double least, struct tp_text *text)
 {
     const bool steps = !strcmp(comparison->why_per, "step");
     const double all = comparison->why_test_us - comparison->why_base_us;
-    double rest = 0;
+    double rest = 0, of_kind[TP_SPENT_KINDS] = {0};
     size_t changed = 0;
-    for (size_t i = first; i < comparison->why.count; i++) {
-        rest += comparison->why.rows[i].change_us;
-        changed += comparison->why.rows[i].change_us != 0;
+    for (size_t i = first; i < comparison->causes.count; i++) {
+        rest += comparison->causes.rows[i].change_us;
+        changed += comparison->causes.rows[i].change_us != 0;
+        of_kind[comparison->causes.rows[i].largest->what] +=
+            comparison->causes.rows[i].change_us;
     }
-    if (changed > 0)
-        tp_text_add(text,
-                    "  %+11.3f ms  in %zu further changes (/compare/why)\n",
-                    rest / 1e3, changed);
+    if (changed > 0) {
+        const size_t from = text->length;
+        tp_text_add(text, "  %+11.3f ms  in %zu further causes", rest / 1e3,
+                    changed);
+        add_kinds(of_kind, least, text);
+        tp_text_add(text, " (/compare/why)\n");
+        tp_text_wrap(text, from, 18, NULL);
+    }
     const double residual =
         steps ? comparison->steps.rows[0].change - all : 0;
     tp_text_add(text, "  %+11.3f ms  in nothing of these: the residual\n",
@@ -248,11 +347,11 @@ void tp_compare_why_text(const struct tp_trace_comparison *comparison,
     const double least = TP_WHY_TOLD * fmax(base, test);
     const char *per = comparison->why_per;
     size_t told = 0;
-    if (comparison->why.count == 0)
+    if (comparison->causes.count == 0)
         return;
-    while (told < comparison->why.count && !(top && told == top) &&
-           fabs(comparison->why.rows[told].change_us) >= least &&
-           comparison->why.rows[told].change_us != 0)
+    while (told < comparison->causes.count && !(top && told == top) &&
+           fabs(comparison->causes.rows[told].change_us) >= least &&
+           comparison->causes.rows[told].change_us != 0)
         told++;
     tp_text_add(text, "\nWhy: a %s takes %.3f ms instead of %.3f: %+.3f ms\n",
                 per, test / 1e3, base / 1e3, (test - base) / 1e3);
@@ -260,6 +359,6 @@ void tp_compare_why_text(const struct tp_trace_comparison *comparison,
         tp_text_add(text, "  nothing changed by %.0f %% of a %s or more\n",
                     100 * TP_WHY_TOLD, per);
     for (size_t i = 0; i < told; i++)
-        add_sentence(&comparison->why.rows[i], device, per, text);
-    add_rest(comparison, told, text);
+        add_sentence(&comparison->causes.rows[i], device, per, text);
+    add_rest(comparison, told, least, text);
 }

@@ -2,6 +2,7 @@
 #include "report/report_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The width of a number without what is behind it. */
@@ -14,6 +15,22 @@ void tp_report_heads(const struct tp_shown *columns, struct tp_text *text)
 {
     for (const struct tp_shown *shown = columns; shown->head; shown++)
         tp_text_add(text, " %*s", shown->width, shown->head);
+}
+
+/* A real number has fewer digits, then is a power of ten, where the column is
+ * too narrow: what is behind it stays in its place. Counts are whole. */
+static void add_number(const struct tp_shown *shown, double value,
+                       struct tp_text *text)
+{
+    char digits[32];
+    const int width = number_width(shown);
+    int length = snprintf(digits, sizeof digits, "%.*f", shown->digits, value);
+    if (length > width && shown->column.type == TP_COLUMN_REAL)
+        length = snprintf(digits, sizeof digits, "%.0f", value);
+    if (length > width && shown->column.type == TP_COLUMN_REAL)
+        (void)snprintf(digits, sizeof digits, "%.0e", value);
+    tp_text_add(text, " %*s%s", width, digits,
+                shown->after ? shown->after : "");
 }
 
 static void add_cell(const struct tp_table *table, size_t row,
@@ -34,9 +51,7 @@ static void add_cell(const struct tp_table *table, size_t row,
         tp_text_add(text, " %*s", shown->width,
                     shown->missing ? shown->missing : "-");
     else
-        tp_text_add(text, " %*.*f%s", number_width(shown), shown->digits,
-                    shown->times * value / shown->per,
-                    shown->after ? shown->after : "");
+        add_number(shown, shown->times * value / shown->per, text);
 }
 
 void tp_report_cells(const struct tp_table *table, size_t row,

@@ -30,6 +30,9 @@ struct section {
     bool (*is_shown)(const void *row); /* NULL: every row                  */
     void (*add_tail)(const void *row, struct tp_text *text); /* or NULL    */
     const char *legend; /* below; "": nothing                             */
+    /* Of one trace: what is below if a row is marked; NULL: no row can be. */
+    bool (*is_marked)(const void *row);
+    const char *marks;
 };
 
 static const void *row_of(const struct tp_table *table, size_t row)
@@ -121,9 +124,10 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
     tp_text_add(text,
                 "  window: %s\n  queue: work that was launched long before "
                 "does not begin; block: calls that wait for the GPU; op: "
-                "operators; none: Python, or nothing\n  blocked: time in "
-                "blocking calls, and of it with the GPU busy (harmless); "
-                "refill: idle after one, included on the left\n",
+                "operators; none: nothing recorded but Python\n"
+                "  blocked: time in blocking calls, and of it with the GPU "
+                "busy (harmless); refill: idle after one, included on the "
+                "left\n",
                 run->traces[0].facts.window);
     tp_text_wrap(text, from, 4, NULL);
 }
@@ -422,7 +426,7 @@ static const struct tp_shown roof_columns[] = {
     TP_SHOWN_PER(tp_roof_row, tflops, "TFLOP/s", 8, 1, 1),
     TP_SHOWN_PER(tp_roof_row, gbps, "GB/s", 7, 0, 1),
     TP_SHOWN_PER(tp_roof_row, intensity, "FLOP/B", 7, 1, 1),
-    {"roof", TP_COLUMN(struct tp_roof_row, roof, ""), 5, 0, 100, 1, " %", NULL},
+    {"roof", TP_COLUMN(struct tp_roof_row, roof, ""), 7, 0, 100, 1, " %", NULL},
     TP_SHOWN_TEXT(tp_roof_row, bound, "bound by", 8),
     TP_SHOWN_TEXT(tp_roof_row, precision, "peak of", 7),
     TP_SHOWN_TEXT(tp_roof_row, tensor_cores, "tensor", 6),
@@ -430,10 +434,19 @@ static const struct tp_shown roof_columns[] = {
     TP_SHOWN_PER(tp_roof_row, occupancy, "occ %", 5, 0, 1),
     {0}};
 
+static bool is_doubted(const void *row)
+{
+    return *((const struct tp_roof_row *)row)->doubt != '\0';
+}
+
 static void add_roof(const void *row, struct tp_text *text)
 {
     const struct tp_roof_row *roof = row;
-    tp_text_add(text, "  ");
+    tp_text_add(text, "  %s",
+                !strcmp(roof->doubt, "cache")       ? "[cache?] "
+                : !strcmp(roof->doubt, "algorithm") ? "[fewer FLOP] "
+                : !strcmp(roof->doubt, "inputs")    ? "[too fast] "
+                                                    : "");
     tp_text_printable(text, roof->op);
     tp_text_add(text, " (");
     tp_text_printable(text, roof->inputs);
@@ -461,13 +474,17 @@ static void add_trace(const struct section *section,
     const struct tp_table table =
         tp_trace_list_table(&run->traces[trace], section->list);
     size_t shown = 0;
+    bool marked = false;
     for (size_t i = 0; i < table.row_count && shown < top; i++) {
         if (section->is_shown && !section->is_shown(row_of(&table, i)))
             continue;
         if (shown++ == 0) {
+            const size_t from = text->length + 1;
             tp_text_add(text, "\n%s of ", section->title);
             tp_report_trace_label(run, trace, 0, text);
-            tp_text_add(text, ", %s\n ", section->what);
+            tp_text_add(text, ", %s\n", section->what);
+            tp_text_wrap(text, from, 4, NULL);
+            tp_text_add(text, " ");
             tp_report_heads(section->columns, text);
             tp_text_add(text, "%s\n", section->tail);
         }
@@ -475,7 +492,10 @@ static void add_trace(const struct section *section,
         tp_report_cells(&table, i, section->columns, text);
         section->add_tail(row_of(&table, i), text);
         tp_text_add(text, "\n");
+        marked |= section->is_marked && section->is_marked(row_of(&table, i));
     }
+    if (marked)
+        tp_report_prose(section->marks, 4, text);
 }
 
 static const struct tp_shown group_columns[] = {
@@ -538,7 +558,12 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .list = TP_TRACE_ROOFLINE,
          .columns = roof_columns,
          .tail = "  operator (inputs)",
-         .add_tail = add_roof},
+         .add_tail = add_roof,
+         .is_marked = is_doubted,
+         .marks = "  above 105 % of the roof: [cache?] bytes that may have "
+                  "come from a cache, [fewer FLOP] by Winograd or Fourier "
+                  "transforms, [too fast] inputs that are not what the "
+                  "kernels did, or another device\n"},
         {.title = "Kernels that one could replace",
          .what = "chains on one stream, by what a fused kernel saves at most; "
                  "us",

@@ -27,7 +27,7 @@ static const char *words_of(enum tp_what_if_change change)
         [TP_WHAT_IF_LAUNCH] = "launch calls took no time",
         [TP_WHAT_IF_OPS] = "operators took no time on the host",
         [TP_WHAT_IF_OUTSIDE] =
-            "nothing outside of operators took time (Python)",
+            "the host took no time between operators and calls",
         [TP_WHAT_IF_QUEUED] = "launched work began once nothing recorded is "
                               "in its way",
         [TP_WHAT_IF_HOST] = "the host did nothing but load, allocate and wait",

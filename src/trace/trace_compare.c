@@ -306,6 +306,7 @@ void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
     free(comparison->kernels.rows);
     free(comparison->steps.rows);
     free(comparison->why.rows);
+    free(comparison->causes.rows);
     *comparison = (struct tp_trace_comparison){0};
 }
 

@@ -54,6 +54,16 @@ struct tp_why_row {
     double base_us, test_us, change_us;
 };
 
+/* Rows of the table above that are one cause: see tp_trace_compare_causes. */
+struct tp_cause_row {
+    const struct tp_why_row *largest; /* of its members                     */
+    size_t members;
+    size_t root;        /* bytes of its path: what only one run has, with all
+                           that it calls; 0: no such cause                 */
+    double base_per_step, test_per_step;
+    double base_us, test_us, change_us;
+};
+
 struct tp_trace_comparison {
     int64_t base_steps, test_steps; /* what sums are divided by            */
     const char *per;                /* "step" or "trace"                   */
@@ -62,6 +72,7 @@ struct tp_trace_comparison {
     TP_ROWS(tp_compare_step_row) steps;
     TP_ROWS(tp_why_row) why;        /* largest change first; of
                                        tp_trace_compare_why                */
+    TP_ROWS(tp_cause_row) causes;   /* the same, added up                   */
     const char *why_per;            /* "step": typical ones; or "trace"    */
     double why_base_us, why_test_us; /* of all rows together               */
 };

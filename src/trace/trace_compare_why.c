@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "trace/trace_compare_causes.h"
 
 enum side { BASE, TEST, SIDES };
 
@@ -290,6 +291,8 @@ enum tp_status tp_trace_compare_why(const struct tp_trace_run *base,
         qsort(comparison->why.rows, comparison->why.count,
               sizeof *comparison->why.rows, by_change);
     add_up(comparison);
+    if (status == TP_OK)
+        status = tp_trace_compare_causes(comparison, err);
     free(state.items);
     free(state.things);
     return status;

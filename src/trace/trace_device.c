@@ -7,6 +7,14 @@
  * fewer. Of AMD's devices of two dies the driver shows each die as a device,
  * and a row is one die.
  *
+ * Rows were held against what others have written of the data sheets: tables of
+ * torchtitan, Lightning, KernelBench and of agents for kernels, verda.com (B300
+ * to B200), glennklockwood.com (B300, A100), notebookcheck.net (MI100),
+ * waredb.com (RTX 4090) and pages of dealers (L40, A40, MI250). What follows
+ * from units, clock and the rate of the same chip is "computed": MI308X (80
+ * units at 1.42 GHz), MI350X (256 at 2.2 GHz). Where no second source was found
+ * the row says "not confirmed".
+ *
  * Asking the driver (clock times units times width) would need the device; a
  * measured peak depends on power and cooling. So a share of a roof is one of
  * the data sheet: 60 to 80 % of it is what good kernels reach.
@@ -25,6 +33,13 @@
         [TP_PRECISION_BF16] = (half), [TP_PRECISION_FP8] = (eight),       \
         [TP_PRECISION_FP4] = (four), [TP_PRECISION_INT8] = (int_8),       \
     }
+/* The first matrix cores of AMD: bf16 at half the rate of fp16. */
+#define CDNA1_PEAKS(half, brain, whole, twice, int_8)                     \
+    {                                                                     \
+        [TP_PRECISION_FP64] = (twice), [TP_PRECISION_FP32] = (whole),     \
+        [TP_PRECISION_FP16] = (half), [TP_PRECISION_BF16] = (brain),      \
+        [TP_PRECISION_INT8] = (int_8),                                    \
+    }
 /* Devices before Ampere have no bf16. */
 #define OLD_PEAKS(half, whole, twice)                                     \
     {                                                                     \
@@ -33,14 +48,18 @@
     }
 
 const struct tp_device_roof tp_device_roofs[] = {
-    {"B300", "B300", PEAKS(2500, 1250, 80, 1.3, 5000, 15000, 165), 80, 8000,
-     "NVIDIA Blackwell Ultra data sheet"},
+    {"GB300", "GB300", PEAKS(2500, 1250, 80, 1.3, 5000, 15000, 165), 80, 8000,
+     "NVIDIA GB300 NVL72 data sheet"},
+    {"B300", "B300", PEAKS(2250, 1125, 75, 1.25, 4500, 14000, 150), 75, 7700,
+     "NVIDIA HGX B300 data sheet"},
     {"GB200", "GB200", PEAKS(2500, 1250, 80, 40, 5000, 10000, 5000), 80, 8000,
-     "NVIDIA GB200 NVL72 data sheet"},
+     "NVIDIA GB200 NVL72 data sheet, not confirmed"},
     {"B200", "B200", PEAKS(2250, 1125, 75, 37, 4500, 9000, 4500), 75, 7700,
      "NVIDIA HGX B200 data sheet"},
     {"GH200", "GH200", PEAKS(989.4, 494.7, 66.9, 66.9, 1978.9, 0, 1978.9),
-     66.9, 4000, "NVIDIA GH200 data sheet, HBM3"},
+     66.9, 4000, "NVIDIA GH200 data sheet, HBM3, bandwidth not confirmed"},
+    {"H200 NVL", "H200&NVL", PEAKS(835.5, 417.5, 60, 60, 1670.5, 0, 1670.5),
+     60, 4800, "NVIDIA H200 data sheet, NVL"},
     {"H200", "H200", PEAKS(989.4, 494.7, 66.9, 66.9, 1978.9, 0, 1978.9), 66.9,
      4800, "NVIDIA H200 data sheet, SXM"},
     {"H100 PCIe", "H100&PCIe", PEAKS(756, 378, 51.2, 51.2, 1513, 0, 1513),
@@ -70,7 +89,7 @@ const struct tp_device_roof tp_device_roofs[] = {
     {"A40", "NVIDIA A40", PEAKS(149.7, 74.8, 37.4, 0.6, 0, 0, 299.3), 37.4, 696,
      "NVIDIA A40 data sheet"},
     {"A10G", "A10G", PEAKS(70, 35, 31.2, 1, 0, 0, 140), 31.2, 600,
-     "NVIDIA A10G specification"},
+     "NVIDIA A10G specification, not confirmed"},
     {"A10", "NVIDIA A10", PEAKS(125, 62.5, 31.2, 1, 0, 0, 250), 31.2, 600,
      "NVIDIA A10 data sheet"},
     {"RTX 4090", "4090", PEAKS(165.2, 82.6, 82.6, 1.3, 330.3, 0, 660.6), 82.6,
@@ -78,7 +97,7 @@ const struct tp_device_roof tp_device_roofs[] = {
     {"RTX 3090", "3090", PEAKS(71, 35.6, 35.6, 0.6, 0, 0, 284), 35.6, 936,
      "NVIDIA GA102 architecture, fp32 accumulate"},
     {"RTX 2080 Ti", "2080 Ti", OLD_PEAKS(53.8, 13.4, 0.4), 13.4, 616,
-     "NVIDIA Turing architecture, fp32 accumulate"},
+     "NVIDIA Turing architecture, fp32 accumulate, not confirmed"},
     {"T4", "Tesla T4", OLD_PEAKS(65, 8.1, 0.25), 8.1, 320,
      "NVIDIA T4 data sheet"},
     {"V100 PCIe", "V100&PCIE|V100&PCIe", OLD_PEAKS(112, 14, 7), 14, 900,
@@ -86,19 +105,19 @@ const struct tp_device_roof tp_device_roofs[] = {
     {"V100 SXM", "V100", OLD_PEAKS(125, 15.7, 7.8), 15.7, 900,
      "NVIDIA V100 data sheet, NVLink"},
     {"P100", "P100|GP100", OLD_PEAKS(21.2, 10.6, 5.3), 10.6, 732,
-     "NVIDIA P100 data sheet, NVLink"},
+     "NVIDIA P100 data sheet, NVLink, not confirmed"},
     {"MI355X", "MI355", PEAKS(2516.6, 0, 157.3, 78.6, 5033.2, 10066, 5033.2),
      157.3, 8000, "AMD Instinct MI355X data sheet"},
-    {"MI350X", "MI350", PEAKS(2309.6, 0, 144.2, 72.1, 4614, 9227, 4614), 144.2,
-     8000, "AMD Instinct MI350X data sheet"},
+    {"MI350X", "MI350", PEAKS(2306.9, 0, 144.2, 72.1, 4614, 9227, 4614), 144.2,
+     8000, "AMD Instinct MI350X data sheet, computed"},
     {"MI325X", "MI325",
      PEAKS(1307.4, 653.7, 163.4, 163.4, 2614.9, 0, 2614.9), 163.4, 6000,
      "AMD Instinct MI325X data sheet"},
     {"MI300X", "MI300X",
      PEAKS(1307.4, 653.7, 163.4, 163.4, 2614.9, 0, 2614.9), 163.4, 5300,
      "AMD Instinct MI300X data sheet"},
-    {"MI308X", "MI308X", PEAKS(188.4, 94.2, 23.6, 23.6, 376.8, 0, 376.8), 23.6,
-     5300, "AMD Instinct MI308X specification"},
+    {"MI308X", "MI308X", PEAKS(232.7, 116.3, 29.1, 29.1, 465.3, 0, 465.3), 29.1,
+     5300, "AMD Instinct MI308X specification, computed"},
     {"MI300A", "MI300A", PEAKS(980.6, 490.3, 122.6, 122.6, 1961.2, 0, 1961.2),
      122.6, 5300, "AMD Instinct MI300A data sheet"},
     {"MI250X", "MI250X", PEAKS(191.5, 0, 47.9, 47.9, 0, 0, 191.5), 23.9, 1638,
@@ -107,7 +126,7 @@ const struct tp_device_roof tp_device_roofs[] = {
      "AMD Instinct MI250 data sheet, one die of two"},
     {"MI210", "MI210", PEAKS(181, 0, 45.3, 45.3, 0, 0, 181), 22.6, 1638,
      "AMD Instinct MI210 data sheet"},
-    {"MI100", "MI100", PEAKS(184.6, 0, 46.1, 11.5, 0, 0, 184.6), 23.1, 1229,
+    {"MI100", "MI100", CDNA1_PEAKS(184.6, 92.3, 46.1, 11.5, 184.6), 23.1, 1229,
      "AMD Instinct MI100 data sheet"},
     {NULL, NULL, {0}, 0, 0, NULL},
 };

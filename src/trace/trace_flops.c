@@ -245,7 +245,9 @@ static struct tp_work convolution(const struct tp_work_model *model,
     const struct tp_op_arg *x = &args->args[model->first], *w = x + 1;
     const struct tp_op_arg *list = w + 2; /* behind the bias, or its size */
     const struct tp_op_word *mask = &list[6].value;
-    if (x->axes < 3 || x->axes > 5 || w->axes != x->axes)
+    /* without the value of the stride the result may be a quarter as large */
+    if (x->axes < 3 || x->axes > 5 || w->axes != x->axes ||
+        !list[0].value.length)
         return unknown(TP_WORK_CONVOLUTION);
     const bool transposed = tp_op_is(&list[3].value, "True");
     const double out = convolved(x, w, list, transposed);
@@ -388,6 +390,21 @@ static double broadcast(const struct tp_op_args *args)
     return all_kept ? product : largest;
 }
 
+/* Where the tensor of out= stands, which is written only; others have none that
+ * could be told from what they read. */
+static size_t place_of_out(const char *op)
+{
+    static const struct {
+        const char *op;
+        size_t at;
+    } places[] = {{"mul", 2}, {"div", 2}, {"pow", 2}, {"add", 3}, {"sub", 3}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!strcmp(op, places[i].op))
+            return places[i].at;
+    }
+    return TP_OP_ARGS_MAX;
+}
+
 /* Every tensor is read; what comes out has the type of the widest that has
  * axes, of the first where it is overwritten, or one byte where `first` is 1, a
  * comparison. */
@@ -400,7 +417,8 @@ static struct tp_work pointwise(const struct tp_work_model *model,
         const struct tp_op_arg *arg = &args->args[i];
         if (arg->axes < 0)
             continue;
-        work.bytes += arg->elements * bytes_each(arg);
+        if (i != place_of_out(model->op))
+            work.bytes += arg->elements * bytes_each(arg);
         if (arg->axes > 0 && arg->bytes > wide) {
             wide = arg->bytes;
             work.precision = arg->precision;

@@ -217,7 +217,8 @@ static const struct tp_column roof_columns[] = {
     ROOF(flops, "FLOP"), ROOF(bytes, "byte"), ROOF(intensity, "FLOP/byte"),
     ROOF(tflops, "TFLOP/s"), ROOF(gbps, "GB/s"), ROOF(precision, ""),
     ROOF(bound, ""), ROOF(roof_us, "us"), ROOF(roof, "1"),
-    ROOF(above_us, "us"), ROOF(tensor_cores, ""), ROOF(alignment, "1"),
+    ROOF(above_us, "us"), ROOF(doubt, ""), ROOF(tensor_cores, ""),
+    ROOF(alignment, "1"),
     ROOF(sm_efficiency, "percent"), ROOF(occupancy, "percent"),
     ROOF(kernel, ""),
 };

@@ -25,12 +25,18 @@
 enum { THREADS = 64 };
 
 /* What of [from, to), ns since the begin, the main thread spends loading. */
+static int64_t loading(const struct tp_play_build *b, int64_t from, int64_t to)
+{
+    return to > from ? tp_intervals_within(&b->loader, b->from + from,
+                                           b->from + to)
+                     : 0;
+}
+
+/* The same of time that is that thread's own. */
 static int64_t loader_within(const struct tp_play_build *b, uint32_t lane,
                              int64_t from, int64_t to)
 {
-    return lane == b->maker->trace->index.main_lane && to > from
-               ? tp_intervals_within(&b->loader, b->from + from, b->from + to)
-               : 0;
+    return lane == b->maker->trace->index.main_lane ? loading(b, from, to) : 0;
 }
 
 /* --- threads -------------------------------------------------------------- */
@@ -229,7 +235,8 @@ static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
 }
 
 /* The time of a thread between two nodes, `to` the start of an event of the
- * outermost level or the end of all. */
+ * outermost level or the end of all. What another thread does not do while the
+ * main one loads is loading, too: who pins batches waits for workers. */
 static enum tp_status add_outside(struct tp_play_build *b, uint32_t lane,
                                   struct tp_trace_replay_arc arc, int64_t from,
                                   struct tp_error *err)
@@ -242,11 +249,11 @@ static enum tp_status add_outside(struct tp_play_build *b, uint32_t lane,
         struct tp_trace_replay_arc after = arc;
         after.from = other;
         after.ns = to - tp_play_time(b, other);
-        after.loader_ns = loader_within(b, lane, to - after.ns, to);
+        after.loader_ns = loading(b, to - after.ns, to);
         status = tp_play_add(b, after, err);
         arc.ns = 0;
     } else {
-        arc.loader_ns = loader_within(b, lane, from, to);
+        arc.loader_ns = loading(b, from, to);
     }
     return status == TP_OK ? tp_play_add(b, arc, err) : status;
 }

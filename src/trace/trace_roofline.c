@@ -116,6 +116,24 @@ static int64_t alignment_of(const struct tp_work *work)
     return power;
 }
 
+/*
+ * Why a row is faster than the roof, beyond what clocks and rounding do: 5 %.
+ * Winograd's and Fourier transforms compute with fewer FLOP. What is bound by
+ * memory and no larger than the largest cache of the devices known (256 MB,
+ * MI300X) may have found its inputs there. Nothing else can be.
+ */
+static const char *doubt_of(const struct tp_roof_row *row, const char *kernel)
+{
+    static const double most = 1.05, cache_bytes = 256e6;
+    if (!(row->roof > most))
+        return "";
+    if (strstr(kernel, "inograd") || strstr(kernel, "fft"))
+        return "algorithm";
+    return !strcmp(row->bound, "memory") && row->bytes <= cache_bytes
+               ? "cache"
+               : "inputs";
+}
+
 /* What the device can do of a row's work, and how much of it the row does. */
 static void hold_against(struct tp_roof_row *row,
                          const struct tp_device_roof *device, bool matrix)
@@ -248,6 +266,7 @@ static enum tp_status add_row(struct roofline *r,
     }
     finish_row(r, &row, &work, &sums);
     row.kernel = kernel_text(trace, sums.kernel);
+    row.doubt = doubt_of(&row, tp_events_get(&trace->events, sums.kernel));
     if (!row.inputs || !row.kernel)
         return tp_fail_memory(err);
     if (tp_grow(&trace->roofline.rows, &trace->roofline.capacity,

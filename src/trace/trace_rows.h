@@ -423,6 +423,11 @@ struct tp_roof_row {
     double roof_us;          /* of one, at the roof                        */
     double roof;             /* roof_us over mean_us: 1 is the roof        */
     double above_us;         /* device_us beyond the roof                  */
+    const char *doubt;       /* faster than the roof: "cache", as its bytes
+                                may have come from there, "algorithm", as its
+                                kernel computes with fewer FLOP, else
+                                "inputs", as these are not what the kernels
+                                did or the device is another; "": it is not */
     const char *tensor_cores; /* "yes", "no", ""                           */
     int64_t alignment;       /* of n and k of a GEMM: largest power of two,
                                 up to 64, that divides both; -1: none      */

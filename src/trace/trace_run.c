@@ -64,6 +64,8 @@ static void release_events(struct tp_trace *trace)
         .seen = events->seen, .truncated_at = events->truncated_at};
     memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
     memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
+    memcpy(kept.untimed, events->untimed, sizeof kept.untimed);
+    memcpy(kept.zeroed, events->zeroed, sizeof kept.zeroed);
     tp_trace_index_clear(&trace->index);
     tp_events_clear(events);
     *events = kept;

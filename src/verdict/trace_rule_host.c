@@ -15,6 +15,7 @@
 #include "trace/trace_facts.h"
 #include "verdict/trace_rule_host.h"
 #include "verdict/trace_rules.h"
+#include "verdict/trace_untimed.h"
 
 /* Fewer operators tell nothing, and where tiny ones have less of the operators'
  * time others have more to win. In training on a CPU it is 62 to 86 % where
@@ -54,12 +55,13 @@ enum tp_status tp_trace_rule_tiny_operators(const struct tp_trace_case *it,
             it->judged,
             "%.0f operators a %s, %.1f us each on average without those they "
             "call; operators below 10 us take %.1f %% of the window, most of "
-            "it %s (%.0f a %s); no GPU was recorded",
+            "it %s (%.0f a %s); %s",
             (double)facts->host_operators / steps,
             tp_trace_has_steps(trace) ? "step" : "trace",
             facts->host_self_us / (double)facts->host_operators, share,
             facts->host_tiny, (double)facts->host_tiny_count / steps,
-            tp_trace_has_steps(trace) ? "step" : "trace"),
+            tp_trace_has_steps(trace) ? "step" : "trace",
+            tp_trace_no_gpu_words(trace)),
         .suggestion =
             "give each operator more work: a larger batch, one operation on a "
             "stacked tensor instead of a Python loop, foreach=True of the "

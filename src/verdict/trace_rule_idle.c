@@ -15,6 +15,7 @@
 
 #include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
@@ -88,10 +89,15 @@ static const char *describe_frames(const struct tp_trace_case *it,
     const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
     if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
         return ""; /* what is less is not worth a line */
+    if (kind == TP_FRAME_LOADER && has_workers(it->trace))
+        return "; the main thread waits in a queue: what the workers do is in "
+               "no trace of this process";
     return tp_judge_text(
         it->judged,
-        "; %.2f ms idle in %s (%" PRId64 " call%s)%s%s%s%s",
-        blame.inner->idle_us[kind] / 1e3, blame.inner->name, blame.inner->count,
+        "; %.2f ms %sin %s (%" PRId64 " call%s)%s%s%s%s",
+        blame.inner->idle_us[kind] / 1e3,
+        it->trace->facts.device_events > 0 ? "idle " : "", blame.inner->name,
+        blame.inner->count,
         blame.inner->count == 1 ? "" : "s",
         blame.caller ? ", called by " : "",
         blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
@@ -118,8 +124,9 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
-            "(mean of %" PRId64 "); no GPU was recorded%s",
+            "(mean of %" PRId64 "); %s%s",
             1e3 * means.data_wait_s, share, means.steps,
+            tp_trace_no_gpu_words(it->trace),
             describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
@@ -276,15 +283,30 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
+/* What a step would win if no call waited, beyond the idle time behind such
+ * calls; INFINITY where steps could not be played again. */
+static double won_without_waits(const struct tp_trace *trace)
+{
+    for (size_t i = 0; i < trace->what_if.count; i++) {
+        const struct tp_what_if_row *row = &trace->what_if.rows[i];
+        if (row->changed == TP_WHAT_IF_BLOCKING)
+            return fmax(row->won - trace->idle.blocking, 0);
+    }
+    return INFINITY;
+}
+
 /*
  * What the GPU idles after blocking calls until work reaches it again, %: the
  * cost of waits that the program did not ask for as such, if each step has
- * one. What the DataLoader or the driver may have taken of it is left out.
+ * one. What the DataLoader or the driver may have taken of it is left out, and
+ * so is what the host would take without the wait, too: Python between a
+ * result and the next launch is idle time behind Python.
  */
 static double refill_cost(const struct tp_trace *trace)
 {
     const struct tp_idle_row *idle = &trace->idle;
-    const double cost = idle->refill - idle->dataloader - idle->alloc;
+    const double cost = fmin(idle->refill - idle->dataloader - idle->alloc,
+                             won_without_waits(trace));
     int64_t implicit = 0;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
@@ -303,6 +325,19 @@ static bool pageable_cause(const struct tp_trace_case *it,
                     tp_trace_pageable_cost(it, false) > 0) ||
                    (row->why == TP_SYNC_COPY_TO_HOST &&
                     tp_trace_pageable_cost(it, true) > 0));
+}
+
+/* ", of which 0.3 would be won without them: the rest is the host's own", where
+ * that is not nearly all of it. */
+static const char *describe_others(const struct tp_trace_case *it, double cost)
+{
+    const double refill = 100 * it->trace->idle.refill;
+    if (cost >= 0.8 * refill || refill < 1)
+        return "";
+    return tp_judge_text(it->judged,
+                         " (%.1f of these would be won without the waits: for "
+                         "the rest the host is busy with something else)",
+                         cost);
 }
 
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
@@ -352,8 +387,9 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     finding.evidence = tp_judge_text(
         it->judged,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
-        "window, and %.1f %% more until work reaches it again%s%s",
+        "window, and %.1f %% more until work reaches it again%s%s%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
+        describe_others(it, with_refill - 100 * idle->blocking),
         describe_sync(it, row), describe_frames(it, TP_FRAME_BLOCKING));
     finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
@@ -488,8 +524,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
             "operators, %.1f inside launch calls, %.1f in %s; mean queue on "
             "the GPU %.1f%s",
             host, 100 * idle->cpu_op, 100 * idle->launch, 100 * idle->none,
-            trace->frames.count ? "Python alone"
-                                : "what was not recorded (Python)",
+            tp_trace_unrecorded_words(trace),
             trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
         .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "verdict/trace_rules.h"
+#include "verdict/trace_untimed.h"
 
 /* Every part of a trace that is not there, as one sentence each. */
 enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
@@ -39,6 +40,20 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
             return status;
         finding.level = TP_SEVERITY_LOW;
     }
+    if (tp_trace_is_untimed(trace)) {
+        const struct tp_untimed device = tp_trace_untimed_device(trace);
+        const int64_t bad = device.lost + device.zeroed;
+        finding.level = TP_SEVERITY_MEDIUM;
+        finding.metric = "device events without a duration, % of device events";
+        finding.value = 100 * (double)bad / (double)device.all;
+        finding.limit = 50;
+        finding.evidence = tp_judge_text(
+            it->judged, "%s, so nothing is said about the GPU's time",
+            tp_trace_untimed_words(it->judged, trace));
+        finding.suggestion = "export the trace again, and as the profiler "
+                             "writes it: a tool between may have changed dur";
+        return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+    }
     /* half: a window cuts a launch or two at each end, and graphs and other
      * profilers leave some without a call */
     if (unlinked < 50 || facts->host_events == 0)
@@ -64,7 +79,13 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
 
 static bool no_device(const struct tp_trace *trace)
 {
-    return trace->facts.device_events == 0;
+    return trace->facts.device_events == 0 &&
+           tp_trace_untimed_device(trace).all == 0;
+}
+
+static bool no_durations(const struct tp_trace *trace)
+{
+    return tp_trace_is_untimed(trace);
 }
 
 static bool no_host(const struct tp_trace *trace)
@@ -103,6 +124,9 @@ static const struct {
 } recordings[] = {
     {no_device, "device events",
      " (ProfilerActivity.CUDA was off, or there was no GPU)",
+     "idle time, launches and kernels"},
+    {no_durations, "durations of device events that can be read",
+     " (the events are there: their dur is missing, no number, or negative)",
      "idle time, launches and kernels"},
     {no_host, "host events", " (ProfilerActivity.CPU was off)",
      "why the GPU idles"},

@@ -61,10 +61,115 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding, err);
 }
 
+/* What the steady steps of a rank spend on average in collectives that nothing
+ * else of the trace covers, and how long they are, us; 0 without any. */
+static double waiting(const struct tp_trace *trace, double *step_us)
+{
+    double in_collectives = 0, all = 0, count = 0;
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        in_collectives += row->steady ? row->communication_us : 0;
+        all += row->steady ? row->host_us : 0;
+        count += row->steady != 0;
+    }
+    *step_us = count > 0 ? all / count : 0;
+    return count > 0 ? in_collectives / count : 0;
+}
+
+/*
+ * Without a device (gloo) the starts of collectives are those of threads that
+ * only wait; so the rank that waits least is what the others wait for, if each
+ * of them waits longer by a share of the step that is worth a finding.
+ */
+static enum tp_status find_on_host(const struct tp_trace_case *it,
+                                   struct tp_error *err)
+{
+    const struct tp_trace_run *run = it->run;
+    const struct tp_trace *late = NULL;
+    double least = 0, next = 0, step_us = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        double us;
+        const double wait = waiting(trace, &us);
+        if (trace->facts.device_events > 0 || trace->rank < 0 || !(us > 0) ||
+            !(wait > 0))
+            return TP_OK;
+        if (!late || wait < least) {
+            next = least;
+            least = wait;
+            late = trace;
+            step_us = us;
+        } else if (next == 0 || wait < next) {
+            next = wait;
+        }
+    }
+    const double share = late ? 100 * (next - least) / step_us : 0;
+    if (run->trace_count < 2 || share < it->limits[TP_TRACE_COMM])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .rank = late->rank,
+        .step = -1,
+        .metric = "what others wait longer in collectives, % of step",
+        .window = "steps",
+        .value = share,
+        .won = share,
+        .limit = it->limits[TP_TRACE_COMM],
+        .evidence = tp_judge_text(
+            it->judged,
+            "rank %" PRId64 " spends %.2f ms of a step in collectives, every "
+            "other rank %.2f ms or more: they wait for it, at least %.1f %% of "
+            "a step of %.2f ms",
+            late->rank, least / 1e3, next / 1e3, share, step_us / 1e3),
+        .suggestion = "compare what this rank does before its collectives: "
+                      "its data, its shard, its machine",
+        .file = late->path};
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+}
+
+/* How much later than half of the ranks this one's window begins, us: the
+ * longest lead that half of them have. */
+static double begins_late(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank)
+{
+    const size_t count = judged->ranks.count;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double lead = rank->start_us - judged->ranks.rows[i].start_us;
+        size_t longer = 0;
+        for (size_t k = 0; k < count; k++)
+            longer +=
+                rank->start_us - judged->ranks.rows[k].start_us >= lead;
+        if (2 * longer >= count && lead > most)
+            most = lead;
+    }
+    return most;
+}
+
+/* With one step nobody knows whether a rank that begins late is late in each:
+ * the profiler may have begun later. */
+static const char *describe_begin(const struct tp_trace_case *it,
+                                  const struct tp_rank_row *rank)
+{
+    const double us = begins_late(it->judged, rank);
+    size_t steps = 0;
+    for (size_t i = 0; i < it->run->trace_count; i++) {
+        if (!strcmp(it->run->traces[i].path, rank->file))
+            steps = it->run->traces[i].steps.count;
+    }
+    if (steps != 1 || 2 * us < rank->late * rank->step_us)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; its only step begins %.2f ms after those of half "
+                         "of the ranks, which may be the recording and not "
+                         "the work: record more steps",
+                         us / 1e3);
+}
+
 enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                                        struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
+    enum tp_status status = find_on_host(it, err);
     for (size_t i = 0; i < it->judged->ranks.count && status == TP_OK; i++) {
         const struct tp_rank_row *row = &it->judged->ranks.rows[i];
         if (!row->straggler)
@@ -83,9 +188,9 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                 "rank %" PRId64 " starts its collectives later than the median "
                 "rank, by %.1f %% of a step in all, and the others wait for it "
                 "inside theirs; its steps take %.2f ms, its GPU is busy "
-                "%.1f %% of its window",
+                "%.1f %% of its window%s",
                 row->rank, 100 * row->late, row->step_us / 1e3,
-                100 * row->busy),
+                100 * row->busy, describe_begin(it, row)),
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};

@@ -51,6 +51,12 @@ static bool is_worth(const struct tp_trace_case *it, double us)
     return us > 0 && share_of(it, us) >= it->limits[TP_TRACE_WIN];
 }
 
+/* Whether inputs are not those of the kernels: what could be won is unknown. */
+static bool is_wrong(const struct tp_roof_row *row)
+{
+    return !strcmp(row->doubt, "inputs");
+}
+
 static bool is_product(const struct tp_roof_row *row)
 {
     return row->what == TP_WORK_GEMM || row->what == TP_WORK_CONVOLUTION;
@@ -95,7 +101,7 @@ enum tp_status tp_trace_rule_tf32(const struct tp_trace_case *it,
     struct win win = {0};
     for (size_t i = 0; i < trace->roofline.count && tf32 > 0; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (!is_product(row) || row->type != TP_PRECISION_FP32 ||
+        if (!is_product(row) || *row->doubt || row->type != TP_PRECISION_FP32 ||
             row->cores != TP_TENSOR_CORES_NO)
             continue;
         const double moving = row->bytes / (trace->device.gbps * 1e3);
@@ -142,7 +148,7 @@ static double usual_roof(const struct tp_trace *trace)
     double us = 0, at_roof = 0;
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what != TP_WORK_GEMM || !(row->roof > 0) ||
+        if (row->what != TP_WORK_GEMM || !(row->roof > 0) || *row->doubt ||
             !wanted_alignment(row) || row->alignment < wanted_alignment(row))
             continue;
         us += row->device_us;
@@ -159,7 +165,7 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
     struct win win = {0};
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what == TP_WORK_GEMM && row->roof > 0 &&
+        if (row->what == TP_WORK_GEMM && row->roof > 0 && !*row->doubt &&
             row->alignment > 0 && row->alignment < wanted_alignment(row))
             add_to(&win, row, row->device_us * (1 - row->roof / usual));
     }
@@ -220,7 +226,8 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
     double products = 0;
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what != TP_WORK_SOFTMAX || strcmp(row->op, "aten::_softmax"))
+        if (row->what != TP_WORK_SOFTMAX || is_wrong(row) ||
+            strcmp(row->op, "aten::_softmax") != 0)
             continue;
         const struct tp_roof_row *before = product_of(trace, row, false);
         const struct tp_roof_row *after = product_of(trace, row, true);
@@ -309,12 +316,44 @@ enum tp_status tp_trace_rule_optimizer(const struct tp_trace_case *it,
 
 /* --- notes -------------------------------------------------------------- */
 
+/* Operators that are faster than the device can be, from a hundredth of the
+ * time of all. */
+static void note_doubts(const struct tp_trace_case *it)
+{
+    const struct tp_trace *trace = it->trace;
+    double us = 0, all = 0;
+    size_t rows = 0;
+    const struct tp_roof_row *first = NULL;
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        all += row->device_us;
+        if (!is_wrong(row))
+            continue;
+        us += row->device_us;
+        rows++;
+        first = first ? first : row;
+    }
+    if (!first || 100 * us < all)
+        return;
+    tp_judge_note(it->judged,
+                  "%s: %zu row%s of /roofline, %.2f ms, %s faster than %s "
+                  "can be, most %s (%s) at %.0f %% of the roof: the inputs "
+                  "that were recorded are not what the kernels did, or the "
+                  "device is another (--gpu, --peak); findings leave %s out",
+                  trace->path, rows, rows == 1 ? "" : "s", us / 1e3,
+                  rows == 1 ? "is" : "are",
+                  *trace->device.name ? trace->device.name : "a device",
+                  first->op, first->inputs, 100 * first->roof,
+                  rows == 1 ? "it" : "them");
+}
+
 enum tp_status tp_trace_rule_no_roof(const struct tp_trace_case *it,
                                      struct tp_error *err)
 {
     const struct tp_trace *trace = it->trace;
     bool any = false;
     (void)err;
+    note_doubts(it);
     for (size_t i = 0; i < trace->roofline.count; i++)
         any |= trace->roofline.rows[i].flops > 0;
     if (any && !(trace->device.gbps > 0))

@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "verdict/trace_untimed.h"
 
 const struct tp_trace_rule tp_trace_rules[] = {
     {"dataloader",
@@ -75,7 +76,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_fusion, NULL, false},
     {"optimizer", "an optimizer that takes one parameter after the other",
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_optimizer, NULL, false},
-    {"no_roof", "notes devices whose roofs are not known",
+    {"no_roof",
+     "notes devices whose roofs are not known, and what is faster than them",
      "KERNELS AGAINST THE MACHINE", tp_trace_rule_no_roof, NULL, false},
     {"incomplete", "a trace cut short, or without what belongs to its events",
      "INCOMPLETE RECORDINGS", tp_trace_rule_incomplete, NULL, true},
@@ -135,8 +137,10 @@ static enum tp_status apply(const struct tp_trace_run *run,
                                .limits = judged->limits.values};
     enum tp_status status = TP_OK;
     for (size_t i = 0; rule->of_trace && i < run->trace_count && !status; i++) {
-        if (!(run->traces[i].idle.window_us > 0) && !rule->any_window)
-            continue; /* no shares of a window without length */
+        if ((!(run->traces[i].idle.window_us > 0) ||
+             tp_trace_is_untimed(&run->traces[i])) &&
+            !rule->any_window)
+            continue; /* no shares of a window, or of work, without length */
         it.trace = &run->traces[i];
         it.verdict = judged->verdicts[i].verdict;
         status = rule->of_trace(&it, err);

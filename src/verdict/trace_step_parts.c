@@ -36,7 +36,7 @@ const struct tp_step_part tp_step_parts[TP_STEP_PARTS] = {
      ".item() or .detach(), lists of tensors, hooks added again",
      "look for what only these steps do on the host: logging, evaluation, "
      "code that is compiled for new shapes"},
-    {"the host with nothing recorded (Python)", AT(other_us), 0,
+    {"the host with nothing recorded", AT(other_us), 0,
      "record with_stack=True; look for what Python keeps from step to step: "
      "lists, logs, metrics computed over all steps so far",
      "look for what only these steps do: checkpoints, logging, garbage "

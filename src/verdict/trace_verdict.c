@@ -17,7 +17,9 @@
 
 #include "base/text.h"
 #include "trace/trace_facts.h"
+#include "trace/trace_frames.h"
 #include "verdict/trace_rule_host.h"
+#include "verdict/trace_untimed.h"
 
 const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_CPU_ONLY] = {"CPU only", "cpu_only",
@@ -162,6 +164,8 @@ static enum tp_verdict pick(const struct tp_trace *trace,
     };
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
+    if (tp_trace_is_untimed(trace))
+        return TP_VERDICT_UNKNOWN;
     if (trace->facts.device_events == 0)
         return pick_without_device(trace, limits, share);
     if (is_unknown(trace, limits))
@@ -218,13 +222,42 @@ static const char *largest(const struct tp_trace *trace, double *share)
     return shares[best].words;
 }
 
-/* The largest idle share that is the host's own work. */
-static const char *busiest_host(const struct tp_idle_row *idle)
+/* The innermost function that holds half of the idle time behind the host, and
+ * of a builtin the one that calls it; NULL: no frame does. */
+static const struct tp_frame_row *blamed_frame(const struct tp_trace *trace)
 {
-    if (idle->none >= idle->cpu_op && idle->none >= idle->launch)
-        return "mostly with nothing recorded on the host (Python)";
-    return idle->cpu_op >= idle->launch ? "mostly inside operators"
-                                        : "mostly inside launch calls";
+    const struct tp_idle_row *idle = &trace->idle;
+    const double us =
+        (idle->launch + idle->cpu_op + idle->none) * idle->window_us;
+    const struct tp_frame_blame blame =
+        tp_trace_blame(trace, TP_FRAME_HOST, us);
+    return blame.caller && blame.inner->what == TP_FRAME_BUILTIN ? blame.caller
+                                                                 : blame.inner;
+}
+
+const char *tp_trace_unrecorded_words(const struct tp_trace *trace)
+{
+    return blamed_frame(trace) ? "Python outside of operators"
+                               : "what was not recorded";
+}
+
+/* The largest idle share that is the host's own work, and whose it is. */
+static const char *busiest_host(struct tp_trace_judged *judged,
+                                const struct tp_trace *trace)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const struct tp_frame_row *frame = blamed_frame(trace);
+    const char *where = "mostly where nothing was recorded on the host";
+    if (idle->none < idle->cpu_op || idle->none < idle->launch)
+        where = idle->cpu_op >= idle->launch ? "mostly inside operators"
+                                             : "mostly inside launch calls";
+    else if (frame)
+        where = "mostly in Python outside of operators";
+    if (!frame)
+        return where;
+    return tp_judge_text(judged, "%s (%.1f %% of the window within %s)", where,
+                         100 * frame->idle_us[TP_FRAME_HOST] / idle->window_us,
+                         frame->name);
 }
 
 static const char *describe_allocation(struct tp_trace_judged *judged,
@@ -302,7 +335,7 @@ static const char *describe_launches(struct tp_trace_judged *judged,
                          "the GPU idles %.1f %% of the window behind the host, "
                          "%s; kernels below 10 us have %.1f %% of the kernels' "
                          "time, the median lasts %.1f us",
-                         percent, busiest_host(&trace->idle),
+                         percent, busiest_host(judged, trace),
                          100 * trace->short_share, trace->median_kernel_us);
 }
 
@@ -310,6 +343,8 @@ static const char *describe_unknown(struct tp_trace_judged *judged,
                                     const struct tp_trace *trace)
 {
     const double busy = 100 * trace->idle.busy;
+    if (tp_trace_is_untimed(trace))
+        return "how long the GPU was busy is not known";
     if (trace->facts.device_events == 0)
         return "there are no device events, so nothing can be said about a "
                "GPU";
@@ -386,7 +421,7 @@ static const char *describe(struct tp_trace_judged *judged,
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "host, %s, and is busy %.1f %% of it",
-                             percent, busiest_host(idle), busy);
+                             percent, busiest_host(judged, trace), busy);
     case TP_VERDICT_TINY_OPERATORS:
         return tp_judge_text(judged,
                              "operators below 10 us take %.1f %% of the "
@@ -414,6 +449,9 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
     double share;
     const enum tp_verdict verdict = pick(trace, &judged->limits, &share);
     const char *sentence = describe(judged, trace, verdict, share);
+    const char *untimed = tp_trace_untimed_words(judged, trace);
+    if (*untimed)
+        sentence = tp_judge_text(judged, "%s (%s)", sentence, untimed);
     if (trace->events.truncated_at >= 0)
         sentence = tp_judge_text(judged,
                                  "%s (of what is left: the trace is cut off at "

@@ -56,6 +56,10 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
  * code, operators and nothing recorded (line 4). */
 double tp_trace_host_share(const struct tp_trace *trace);
 
+/* Where the host is when it is in no operator and no call: in Python, if frames
+ * say so. */
+const char *tp_trace_unrecorded_words(const struct tp_trace *trace);
+
 /* Whether code is loaded in most steps, of four or more, so that it is no
  * start-up. */
 bool tp_trace_keeps_loading(const struct tp_trace *trace);

@@ -2,9 +2,11 @@
 /* What changed, in words: a sentence for each kind of change, the rest, and
  * nothing where nothing changed. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/report_compare_why.h"
+#include "trace/trace_compare_causes.h"
 #include "trace/trace_compare_why.h"
 
 static struct tp_compare_step_row step = {.metric = "step", .change = 1000};
@@ -38,7 +40,9 @@ static void expect(const struct tp_why_row *rows, size_t count,
         comparison.why_base_us += rows[i].base_us;
         comparison.why_test_us += rows[i].test_us;
     }
+    cr_assert_eq(tp_trace_compare_causes(&comparison, NULL), TP_OK);
     tp_compare_why_text(&comparison, true, 0, &text);
+    free(comparison.causes.rows);
     for (; *words; words++)
         cr_expect(strstr(tp_text_get(&text), *words), "%s not in %s", *words,
                   tp_text_get(&text));
@@ -53,27 +57,27 @@ Test(report_compare_why, sentences)
         const char *base, *test, *words;
     } cases[] = {
         {TP_SPENT_DEVICE, TP_WHY_SLOWER, "gemm", "gemm",
-         "gemm takes 550.0 us each instead of 50.0 (2 a step), in aten::linear "
+         "gemm takes 0.55 ms each instead of 0.05 (2 a step), in aten::linear "
          "> aten::addmm"},
         {TP_SPENT_DEVICE, TP_WHY_MORE, "gemm", "gemm",
          "gemm runs 4 times a step instead of 2"},
         {TP_SPENT_DEVICE, TP_WHY_REPLACED, "gemm_a", "gemm_b",
-         "aten::linear > aten::addmm runs gemm_b, 1100.0 us a step, instead of "
-         "gemm_a, 100.0 us"},
+         "aten::linear > aten::addmm runs gemm_b, 1.100 ms a step, instead of "
+         "gemm_a, 0.100 ms"},
         {TP_SPENT_DEVICE, TP_WHY_RESHAPED, "gemm", "gemm",
-         "is given [[64, 64]] instead of [[32, 64]]: gemm takes 1100.0 us a "
-         "step instead of 100.0"},
+         "is given [[64, 64]] instead of [[32, 64]]: gemm takes 1.100 ms a "
+         "step instead of 0.100"},
         {TP_SPENT_DEVICE, TP_WHY_ADDED, "", "gemm",
          "only after: gemm, 2 a step, in aten::linear > aten::addmm"},
         {TP_SPENT_HOST, TP_WHY_SLOWER, "", "",
          "the host is in aten::linear > aten::addmm of [[32, 64]] with the GPU "
-         "idle for 1100.0 us a step instead of 100.0"},
+         "idle for 1.100 ms a step instead of 0.100"},
         {TP_SPENT_WAIT, TP_WHY_SLOWER, "cudaStreamSynchronize",
          "cudaStreamSynchronize",
          "the host waits in cudaStreamSynchronize, in aten::linear"},
         {TP_SPENT_GAP, TP_WHY_SLOWER, "aten::relu", "aten::relu",
          "between aten::linear > aten::addmm and aten::relu nothing is "
-         "recorded, with the GPU idle, for 1100.0 us a step"},
+         "recorded, with the GPU idle, for 1.100 ms a step"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct tp_why_row rows[] = {
@@ -81,10 +85,31 @@ Test(report_compare_why, sentences)
                 1000),
             row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "k", "k", 1)};
         const char *const words[] = {
-            cases[i].words, "+1.000 ms", "+0.001 ms  in 1 further changes",
+            cases[i].words, "+1.000 ms", "+0.001 ms  in 1 further causes",
             "-0.001 ms  in nothing of these: the residual", NULL};
         expect(rows, 2, words);
     }
+}
+
+/* Rows of one cause are one line with their sum. */
+Test(report_compare_why, several_of_one_cause)
+{
+    struct tp_why_row rows[] = {
+        row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "gemm", "gemm", 1000),
+        row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "gemm", "gemm", 500),
+        row(TP_SPENT_HOST, TP_WHY_ADDED, "", "", 300),
+        row(TP_SPENT_HOST, TP_WHY_ADDED, "", "", 200)};
+    const char *const words[] = {
+        "+1.500 ms  gemm takes 1.700 ms a step instead of 0.200, most in "
+        "aten::linear > aten::addmm; 2 places in all",
+        "+0.500 ms  only after: f and all that it calls, 0.500 ms a step (2 "
+        "changes, the largest 0.300 ms, in f > g)",
+        NULL};
+    rows[1].path = "aten::matmul > aten::addmm";
+    rows[2].path = "f > g";
+    rows[3].path = "f";
+    rows[2].base_per_step = rows[3].base_per_step = 0;
+    expect(rows, 4, words);
 }
 
 Test(report_compare_why, nothing_changed)

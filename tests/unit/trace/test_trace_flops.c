@@ -127,6 +127,10 @@ Test(trace_flops, convolutions)
          4147200, 4 * (28800 + 4608 + 14400)},
         {"aten::convolution", "[[30, 30], [3, 3]]" END "[" F "]", -1,
          -1},
+        /* values were not recorded: the stride may be 2 */
+        {"aten::convolution",
+         "[[2, 16, 30, 30], [32, 8, 3, 3], [], [], [], [], [], [], []]" END
+             CONV_TYPES, -1, -1},
     };
     CHECK(rows);
 }
@@ -172,6 +176,13 @@ Test(trace_flops, others)
         {"aten::add", "[[8, 1, 4], [3, 1], []]" END "[" B ", " B ", " S "]", 96,
          2 * (32 + 3 + 96)},
         {"aten::mul", "[[8], []]" END "[" B ", \"double\"]", 8, 16 + 8 + 16},
+        /* out= is written only, also by add, whose third is alpha */
+        {"aten::mul", "[[8], [], [8]]" END "[" F ", " F ", " F "]", 8,
+         32 + 4 + 32},
+        {"aten::add", "[[8], [8], [], [8]]" END "[" F ", " F ", " S ", " F "]",
+         8, 32 + 32 + 32},
+        {"aten::addcmul", "[[8], [8], [8]]" END "[" F ", " F ", " F "]", 8,
+         4 * 32},
         {"aten::mul", "[[0, 1], [3]]" END "[" F ", " F "]", 0, 12},
         {"aten::relu", "[[1, 1, 1, 1, 1, 1, 1, 2, 3]]" END "[" F "]", 6, 48},
         {"aten::add_", "[[8], [8], []]" END "[" B ", " F ", " S "]", 8,

@@ -369,6 +369,59 @@ Test(trace_roofline, roof_of_a_product)
     trace_file_close(&trace);
 }
 
+/* The same faster than an A100 can be, and a sum of two tensors that may have
+ * lain in its cache, or are too large for that. */
+Test(trace_roofline, faster_than_the_roof)
+{
+#define SUM(n, us)                                                            \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::add", 10, 20,                                                   \
+       "\"Input Dims\": [[" #n "], [" #n "], []], \"Input type\": "           \
+       "[\"float\", \"float\", \"Scalar\"]")                                  \
+    RUN("vectorized_elementwise_kernel", 1, 12, us, "") TAIL
+#define PRODUCT(us)                                                           \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::mm", 10, 20, MM "[\"c10::Half\", \"c10::Half\"]")               \
+    RUN("ampere_fp16_s16816gemm_fp16_128x128", 1, 12, us, "") TAIL
+/* 64 of 3x3 over 56x56, 64 pictures: 14.8 GFLOP, in 500 us */
+#define CONVOLVE(kernel)                                                      \
+    HEAD("NVIDIA A100-SXM4-80GB")                                             \
+    OP("aten::convolution", 10, 20,                                           \
+       "\"Input Dims\": [[64, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], "  \
+       "[], [], []], \"Input type\": [\"float\", \"float\", \"\", "           \
+       "\"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\", "         \
+       "\"ScalarList\", \"Scalar\"], \"Concrete Inputs\": [\"\", \"\", "      \
+       "\"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\", \"False\", \"[0, 0]\", "    \
+       "\"1\"]")                                                              \
+    RUN(kernel, 1, 12, 500, "") TAIL
+    static const struct {
+        const char *json, *doubt;
+        double roof;
+    } cases[] = {
+        {PRODUCT(10), "", 0.688},
+        {PRODUCT(6.7), "", 1.027}, /* clocks and rounding */
+        {PRODUCT(5), "inputs", 1.377},
+        {CONVOLVE("volta_scudnn_128x64_relu"), "inputs", 1.518},
+        {CONVOLVE("volta_scudnn_winograd_128x128_tile148t"), "algorithm",
+         1.518},
+        {SUM(1000000, 6), "", 0.981},
+        {SUM(1000000, 3), "cache", 1.962},     /* 12 MB */
+        {SUM(100000000, 300), "inputs", 1.962}, /* 1.2 GB */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_trace trace;
+        const struct tp_roof_row *row = only_row(&trace, cases[i].json);
+        cr_expect_str_eq(row->doubt, cases[i].doubt, "%zu: %s, %g", i,
+                         row->doubt, row->roof);
+        cr_expect_float_eq(row->roof, cases[i].roof, 0.001, "%zu: %g", i,
+                           row->roof);
+        trace_file_close(&trace);
+    }
+#undef SUM
+#undef PRODUCT
+#undef CONVOLVE
+}
+
 /* fp32 has the roof of fp32, or of TF32 where tensor cores were used. */
 Test(trace_roofline, precision_of_fp32)
 {
@@ -447,7 +500,14 @@ Test(trace_roofline, names_of_devices)
         {"NVIDIA H100 PCIe", "H100 PCIe"},
         {"NVIDIA H100 NVL", "H100 NVL"},
         {"NVIDIA H200", "H200"},
+        {"NVIDIA H200 NVL", "H200 NVL"},
+        {"NVIDIA GH200 480GB", "GH200"},
+        {"NVIDIA H20", "H20"},
         {"NVIDIA B200", "B200"},
+        {"NVIDIA GB200", "GB200"},
+        {"NVIDIA B300 SXM6 AC", "B300"},
+        {"NVIDIA GB300", "GB300"},
+        {"AMD Instinct MI308X", "MI308X"},
         {"AMD Instinct MI250X", "MI250X"},
         {"AMD Instinct MI300X", "MI300X"},
         {"AMD Instinct MI355X", "MI355X"},
@@ -462,6 +522,52 @@ Test(trace_roofline, names_of_devices)
     for (const struct tp_device_roof *row = tp_device_roofs; row->name; row++)
         cr_expect(row->gbps > 0 && row->vector_tflops > 0 &&
                   row->tflops[TP_PRECISION_FP16] > 0 && *row->source);
+}
+
+/* Dense TFLOP/s of bf16 and GB/s as tables of others have them: torchtitan's
+ * get_peak_flops, Lightning's throughput.py, KernelBench's gpu_specs.py,
+ * verda.com (B200, B300), notebookcheck.net (MI100), a dealer (L40). */
+Test(trace_roofline, peaks_as_others_have_them)
+{
+    static const struct {
+        const char *name;
+        double bf16, gbps;
+    } rows[] = {
+        {"NVIDIA A100-SXM4-40GB", 312, 1555},
+        {"NVIDIA A100 80GB PCIe", 312, 1935},
+        {"NVIDIA A100-SXM4-80GB", 312, 2039},
+        {"NVIDIA A10", 125, 600},
+        {"NVIDIA H100 80GB HBM3", 989, 3350},
+        {"NVIDIA H100 PCIe", 756, 2000},
+        {"NVIDIA H100 NVL", 835, 3900},
+        {"NVIDIA H200", 989, 4800},
+        {"NVIDIA H20", 148, 4000},
+        {"NVIDIA B200", 2250, 7700},
+        {"NVIDIA B300 SXM6 AC", 2250, 7700},
+        {"NVIDIA GB300", 2500, 8000},
+        {"NVIDIA L40S", 362.05, 864},
+        {"NVIDIA L40", 181.05, 864},
+        {"NVIDIA L4", 121, 300},
+        {"NVIDIA A40", 149.67, 695.8},
+        {"NVIDIA GeForce RTX 4090", 165.15, 1008},
+        {"AMD Instinct MI100", 92.3, 1230},
+        {"AMD Instinct MI210", 181, 1638},
+        {"AMD Instinct MI250X", 191.5, 1638},
+        {"AMD Instinct MI300A", 980.6, 5300},
+        {"AMD Instinct MI300X", 1307.4, 5300},
+        {"AMD Instinct MI308X", 232, 5300},
+        {"AMD Instinct MI325X", 1307.4, 6000},
+        {"AMD Instinct MI355X", 2516.6, 8000},
+    };
+    const struct tp_roof_choice nothing = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tp_device_roof roof = tp_roof_of(rows[i].name, &nothing);
+        const double bf16 = roof.tflops[TP_PRECISION_BF16];
+        cr_expect(fabs(bf16 / rows[i].bf16 - 1) < 0.005, "%s: %g",
+                  rows[i].name, bf16);
+        cr_expect(fabs(roof.gbps / rows[i].gbps - 1) < 0.005, "%s: %g",
+                  rows[i].name, roof.gbps);
+    }
 }
 
 /* Kernels in a chain are told by size and stream; the longest stays. What

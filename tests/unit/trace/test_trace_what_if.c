@@ -19,6 +19,7 @@ struct recipe {
     double mm_us, mm_kernel_us, add_us, add_kernel_us; /* of each          */
     double loader_us, python_us, item_us;
     bool item;
+    bool pins; /* another thread pins each batch when it is there          */
 };
 
 static void make(const struct recipe *it, struct tp_trace *trace)
@@ -30,6 +31,11 @@ static void make(const struct recipe *it, struct tp_trace *trace)
         trace_maker_step_begin(&maker);
         if (it->loader_us > 0)
             trace_maker_loader(&maker, it->loader_us, true);
+        if (it->pins) {
+            maker.thread = 1;
+            trace_maker_host_op(&maker, "aten::pin_memory", 20);
+            maker.thread = 0;
+        }
         for (int i = 0; i < 8; i++) {
             trace_maker_op(&maker, "aten::mm", it->mm_us, it->mm_kernel_us);
             trace_maker_python(&maker, it->python_us);
@@ -97,6 +103,18 @@ static const struct recipe host_bound = {.mm_us = 200,
 /* The GPU takes 8 x (400 + 100) us, the host 8 x 40. */
 static const struct recipe gpu_bound = {
     .mm_us = 20, .mm_kernel_us = 400, .add_us = 20, .add_kernel_us = 100};
+
+/* A thread that pins batches waits for the workers, too: without loading it
+ * does not, and its other time stays. */
+Test(trace_what_if, a_thread_that_pins_batches)
+{
+    struct recipe before = host_bound, after = host_bound;
+    before.loader_us = 8000;
+    before.pins = after.pins = true;
+    expect(&before, TP_WHAT_IF_LOADER, "", &after);
+    before.pins = after.pins = false;
+    expect(&before, TP_WHAT_IF_LOADER, "", &after);
+}
 
 Test(trace_what_if, host_bound)
 {

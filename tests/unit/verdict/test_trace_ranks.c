@@ -174,6 +174,25 @@ Test(trace_ranks, one_late_rank)
     cr_expect_float_eq(it.judged.ranks.rows[3].late, 0.285, 1e-12);
     cr_expect_float_eq(it.judged.ranks.rows[1].start_us, 20, 1e-6);
     cr_expect(judged_notes(&it, "0.50 ms on rank 3 to 0.80 ms on rank 0"));
+    cr_expect(!strstr(judged_find(&it, "straggler")->evidence, "only step"));
+    judged_run_clear(&it);
+}
+
+/* A rank whose only step begins late is late in its collective, too: perhaps
+ * the profiler began later. */
+Test(trace_ranks, one_step_that_begins_late)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 2, now, 110);
+    add_rank(&it, 0, now, 100);
+    add_rank(&it, 3, now + 300, 100);
+    add_rank(&it, 1, now + 20, 100);
+    finish(&it);
+    const struct tp_trace_finding *finding = judged_find(&it, "straggler");
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->rank, 3);
+    cr_expect(strstr(finding->evidence, "its only step begins 0.30 ms after"),
+              "%s", finding->evidence);
     judged_run_clear(&it);
 }
 

@@ -124,3 +124,47 @@ Test(trace_rule_host, churn)
         judged_run_clear(&it);
     }
 }
+
+/* Ranks that compute on the host: rank `late` does other things for `us` before
+ * its collective, in which the others are meanwhile; -1: none. */
+static void make_ranks(struct judged_run *it, int late, double us)
+{
+    for (int rank = 0; rank < 3; rank++) {
+        struct trace_maker maker;
+        trace_maker_begin(&maker, rank, 3);
+        for (int i = 0; i < 5; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_host_op(&maker, "aten::mm", 10000);
+            trace_maker_python(&maker, rank == late ? us : 0);
+            trace_maker_host_op(&maker, "gloo:all_reduce",
+                                2000 + (rank == late ? 0 : us));
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(it, &maker, rank == 0   ? "rank0.json"
+                                 : rank == 1 ? "rank1.json"
+                                             : "rank2.json");
+    }
+    judged_run_finish(it);
+}
+
+Test(trace_rule_host, a_rank_that_the_others_wait_for)
+{
+    struct judged_run it = {0};
+    make_ranks(&it, 1, 8000);
+    const struct tp_trace_finding *finding = judged_find(&it, "straggler");
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->rank, 1);
+    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect_float_eq(finding->value, 40, 0.5, "%g", finding->value);
+    cr_expect(strstr(finding->evidence,
+                     "rank 1 spends 2.00 ms of a step in collectives, every "
+                     "other rank 10.00 ms or more"),
+              "%s", finding->evidence);
+    judged_run_clear(&it);
+    make_ranks(&it, 1, 1000); /* 7.7 % of a step */
+    cr_expect_null(judged_find(&it, "straggler"));
+    judged_run_clear(&it);
+    make_ranks(&it, -1, 8000); /* all are as long in theirs */
+    cr_expect_null(judged_find(&it, "straggler"));
+    judged_run_clear(&it);
+}

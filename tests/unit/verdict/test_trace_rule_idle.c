@@ -181,8 +181,91 @@ Test(trace_rule_idle, functions_of_python)
                             "calls), called by train.py(3): step") != NULL,
                      stacks, "%s", host->evidence);
         cr_expect_eq(strstr(host->evidence, "data.py") != NULL, stacks);
+        cr_expect_eq(strstr(host->evidence, "Python") != NULL, stacks, "%s",
+                     host->evidence);
+        cr_expect_eq(strstr(it.judged.verdict.sentence, "Python") != NULL,
+                     stacks, "%s", it.judged.verdict.sentence);
         cr_expect_eq(strstr(host->suggestion, "with_stack") != NULL, !stacks,
                      "%s", host->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
+/* Where workers load, the function in which the main thread waits says nothing;
+ * without workers it is the one that loads. */
+Test(trace_rule_idle, functions_of_the_loader)
+{
+    for (int workers = 0; workers <= 1; workers++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            const double inner = trace_maker_frame_begin(&maker);
+            trace_maker_loader(&maker, 5000, workers);
+            trace_maker_frame_end(&maker, workers ? "queue.py(154): get"
+                                                  : "data.py(9): __getitem__",
+                                  inner);
+            trace_maker_op(&maker, "aten::mm", 20, 900);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding =
+            judged_find(&it, "dataloader");
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->evidence,
+                            "30.00 ms idle in data.py(9): __getitem__") != NULL,
+                     !workers, "%s", finding->evidence);
+        cr_expect_eq(strstr(finding->evidence, "what the workers do") != NULL,
+                     workers, "%s", finding->evidence);
+        cr_expect_null(strstr(finding->evidence, "queue.py"));
+        judged_run_clear(&it);
+    }
+}
+
+/* A result is read, and the GPU idles until the next launch: blamed on the wait
+ * where the launch would have come earlier without it, not where Python or
+ * another function of the host takes the time anyway. */
+Test(trace_rule_idle, time_after_a_wait_is_not_always_its_fault)
+{
+    for (int python = 0; python <= 1; python++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            const double inner = trace_maker_frame_begin(&maker);
+            if (python)
+                trace_maker_python(&maker, 9000);
+            trace_maker_frame_end(&maker, "images.py(9): preprocess", inner);
+            for (int k = 0; k < 20; k++) {
+                trace_maker_op(&maker, "aten::mm", 20, python ? 40 : 100);
+                if (!python) {
+                    trace_maker_item(&maker, 4);
+                    trace_maker_python(&maker, 30);
+                }
+            }
+            if (python)
+                trace_maker_item(&maker, 4);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_expect_eq(sync && sync->level >= TP_SEVERITY_MEDIUM, !python);
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "mostly in Python outside of operators (") !=
+                         NULL,
+                     python, "%s", it.judged.verdict.sentence);
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "within images.py(9): preprocess)") != NULL,
+                     python, "%s", it.judged.verdict.sentence);
+        if (python) {
+            cr_expect_str_eq(judged_verdict(&it), "host-bound");
+            cr_expect_str_eq(it.judged.findings.rows[0].rule->id, "host");
+        }
         judged_run_clear(&it);
     }
 }

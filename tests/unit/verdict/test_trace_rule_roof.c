@@ -123,6 +123,13 @@ Test(trace_rule_roof, tf32)
     cr_expect(judged_notes(&run, "is not known"));
     cr_expect_null(products(&run, "Test GPU", "", sgemm));
     cr_expect_not(judged_notes(&run, "is not known"), "nothing to hold");
+    /* 64 times the FLOP in the same time: not what the kernels did */
+    cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
+                            MM(4096, 4096, 4096, "float"), sgemm));
+    cr_expect(judged_notes(&run, "1 row of /roofline, 0.40 ms, is faster than "
+                                 "H100 SXM can be, most aten::mm"));
+    cr_expect_not_null(products(&run, "NVIDIA H100 80GB HBM3", fp32, sgemm));
+    cr_expect_not(judged_notes(&run, "faster than"));
     /* as many bytes as the memory moves in that time: nothing to win */
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
                             MM(16, 16, 1000000, "float"), sgemm));
