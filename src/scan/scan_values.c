@@ -34,7 +34,7 @@ static void take_values(const struct tp_pass *pass,
     const struct tp_value_sum *sum = state;
     const struct tp_span span = tp_piece_span(pass, piece);
     struct scratch *its = scratch;
-    tp_values_add(&span, &sum->judge, part,
+    tp_values_add(&span, &sum->judge, pass->readers->isa, part,
                   has_bins(sum, pass->real) ? its->bins : NULL);
     if (sum->totals)
         tp_select_count_top(&span, &its->tables);
