@@ -156,6 +156,7 @@ enum tp_status tp_values_select(const struct tp_pass *pass,
     enum tp_status status = TP_OK;
     at->totals = sum->totals;
     tp_select_begin(&at->select, pass->real, &sum->values, ranks, at->totals);
+    at->select.isa = pass->readers->isa;
     while (at->select.next != TP_SELECT_DONE && status == TP_OK) {
         memset(at->totals, 0, TP_SELECT_ROOM * sizeof *at->totals);
         status = tp_pass_run(pass, &use, 1);
