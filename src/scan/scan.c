@@ -368,7 +368,10 @@ static enum tp_status scan_values(struct scan *scan)
         if (!sum->totals)
             return tp_fail_memory(scan->pass.err);
     }
+    sum->binned = sum->totals && scan->casts.bins && !scan->pass.device;
     enum tp_status status = feed(scan, &sinks);
+    if (status == TP_OK && sum->binned)
+        tp_values_from_bins(sum, scan->casts.bins);
     if (status == TP_OK && sum->totals && scan->pass.real == TP_FLOAT32)
         tp_select_top_bins(sum->totals, &sum->values.counts, sum->bins);
     tp_ranks_of(sum->values.moments.n, scan->pass.walk.repeat, &ranks);
