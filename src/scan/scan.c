@@ -194,6 +194,7 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
+    put(&sinks, scan->tallies.joint, &tp_sink_joint, &scan->tallies, 1);
     return sinks;
 }
 
@@ -303,9 +304,11 @@ static struct tp_code_list list_codes(const struct scan *scan,
 static enum tp_status scan_codes(struct scan *scan)
 {
     const struct tp_pass *pass = &scan->pass;
+    scan->tallies.joint = !scan->small && tp_tallies_joint(&scan->casts, pass);
     const struct sinks sinks = first_sinks(scan);
     const bool stays =
-        scan->small || tp_pass_is_single(pass, sinks.use, sinks.count);
+        scan->small || (!scan->tallies.joint &&
+                        tp_pass_is_single(pass, sinks.use, sinks.count));
     if (!tp_provide(&scan->worker->lists, sizeof *scan->worker->lists))
         return tp_fail_memory(pass->err);
     if (!stays) {

@@ -39,6 +39,29 @@ static inline __attribute__((always_inline)) unsigned tp_largest_magnitude(
 #endif
 }
 
+/* The same of 32 codes of 8 bits. */
+static inline unsigned tp_largest_byte(const uint8_t *codes)
+{
+    unsigned largest = 0;
+#if defined(__x86_64__)
+    const __m128i no_sign = _mm_set1_epi8(0x7f);
+    __m128i low, high;
+    memcpy(&low, codes, sizeof low);
+    memcpy(&high, codes + 16, sizeof high);
+    __m128i most =
+        _mm_max_epu8(_mm_and_si128(low, no_sign), _mm_and_si128(high, no_sign));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 8));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 4));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 2));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 1));
+    largest = (unsigned)_mm_cvtsi128_si32(most) & 0x7f;
+#else
+    for (int i = 0; i < 32; i++)
+        largest = (codes[i] & 0x7fu) > largest ? codes[i] & 0x7fu : largest;
+#endif
+    return largest;
+}
+
 /* Of 16 codes those whose magnitude is more than `limit`, as bits. */
 static inline unsigned tp_magnitudes_above(const uint16_t *codes,
                                            unsigned limit)
