@@ -91,11 +91,13 @@ static bool provide_scratch(struct tp_scratch *scratch, size_t size)
     return scratch->memory != NULL;
 }
 
+/* Releases them: most of their memory was never touched, and need not be. */
 static void empty_scratch(struct tp_reader *reader)
 {
-    for (int i = 0; i < TP_PASS_SINKS; i++)
-        if (reader->scratch[i].memory)
-            memset(reader->scratch[i].memory, 0, reader->scratch[i].size);
+    for (int i = 0; i < TP_PASS_SINKS; i++) {
+        free(reader->scratch[i].memory);
+        reader->scratch[i] = (struct tp_scratch){.size = 0};
+    }
 }
 
 /* --- failures ------------------------------------------------------------- */

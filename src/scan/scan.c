@@ -194,6 +194,7 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
+    put(&sinks, scan->tallies.joint, &tp_sink_joint, &scan->tallies, 1);
     return sinks;
 }
 
@@ -303,9 +304,11 @@ static struct tp_code_list list_codes(const struct scan *scan,
 static enum tp_status scan_codes(struct scan *scan)
 {
     const struct tp_pass *pass = &scan->pass;
+    scan->tallies.joint = !scan->small && tp_tallies_joint(&scan->casts, pass);
     const struct sinks sinks = first_sinks(scan);
     const bool stays =
-        scan->small || tp_pass_is_single(pass, sinks.use, sinks.count);
+        scan->small || (!scan->tallies.joint &&
+                        tp_pass_is_single(pass, sinks.use, sinks.count));
     if (!tp_provide(&scan->worker->lists, sizeof *scan->worker->lists))
         return tp_fail_memory(pass->err);
     if (!stays) {
@@ -368,7 +371,10 @@ static enum tp_status scan_values(struct scan *scan)
         if (!sum->totals)
             return tp_fail_memory(scan->pass.err);
     }
+    sum->binned = sum->totals && scan->casts.bins && !scan->pass.device;
     enum tp_status status = feed(scan, &sinks);
+    if (status == TP_OK && sum->binned)
+        tp_values_from_bins(sum, scan->casts.bins);
     if (status == TP_OK && sum->totals && scan->pass.real == TP_FLOAT32)
         tp_select_top_bins(sum->totals, &sum->values.counts, sum->bins);
     tp_ranks_of(sum->values.moments.n, scan->pass.walk.repeat, &ranks);

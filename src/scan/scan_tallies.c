@@ -12,7 +12,9 @@
  * the tensor (stats/tally.h). So it goes along with the first reading, is
  * exact, and merges in any order, where simulating each value would cost a
  * reading more, and round. A tally takes 1.8 MB of each worker and of the
- * totals, of which little is touched; a single range has no totals. Of binary32
+ * totals, of which little is touched; a single range has no totals. Where some
+ * format is so narrow that most codes are treated in another way, one count by
+ * the exponent of a block serves all formats (stats/joint_tally.h). Of binary32
  * the sums by leading bits take the place of the histogram, and a tally takes
  * 13 MB, of which as little is touched.
  */
@@ -42,7 +44,7 @@ enum tp_status tp_tallies_begin(struct tp_tallies *tallies,
                                 struct tp_tally_plan *plans[TP_CASTS],
                                 bool totals, struct tp_error *err)
 {
-    *tallies = (struct tp_tallies){.count = 0};
+    *tallies = (struct tp_tallies){.joint = tallies->joint};
     for (size_t i = 0; i < casts->count; i++) {
         if (casts->kind[i] != TP_CAST_TALLY &&
             casts->kind[i] != TP_CAST_BIN_TALLY)
@@ -99,22 +101,56 @@ void tp_tallies_finish_bins(const struct tp_tallies *tallies,
     }
 }
 
+/* From as many values: going through pairs costs as much as tallying some
+ * hundred thousand values. */
+enum { JOINT_VALUES = 1 << 18 };
+
+bool tp_tallies_joint(const struct tp_casts *casts, const struct tp_pass *pass)
+{
+    const struct tp_quant_spec *first = NULL;
+    bool narrow = false;
+    if (pass->device || pass->walk.count < JOINT_VALUES)
+        return false;
+    for (size_t i = 0; i < casts->count; i++) {
+        const struct tp_quant_spec *spec = &casts->spec[i];
+        if (casts->kind[i] != TP_CAST_TALLY)
+            continue;
+        first = first ? first : spec;
+        if (!tp_joint_tally_applies(spec, casts->real) ||
+            spec->rule != first->rule)
+            return false;
+        narrow = narrow || spec->number->bits < 8;
+    }
+    return narrow;
+}
+
 /* --- the sinks ------------------------------------------------------------ */
+
+static struct tp_joint_plans plans_of(const struct tp_tallies *tallies)
+{
+    return (struct tp_joint_plans){tallies->plan, tallies->count};
+}
 
 static void take_piece(const struct tp_pass *pass, const struct tp_piece *piece,
                        const void *state, void *part, void *scratch)
 {
     const struct tp_tallies *tallies = state;
+    const struct tp_joint_plans plans = plans_of(tallies);
     const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
     struct tp_tally *tally = scratch;
     struct tp_block_turner turner;
     struct tp_block_rows rows;
     (void)part;
     tp_block_turner_begin(&turner, &cut);
-    while (tp_block_turner_next(&turner, &rows))
+    while (tp_block_turner_next(&turner, &rows)) {
+        if (tallies->joint) {
+            tp_joint_tally_special(&plans, &rows, tally);
+            continue;
+        }
         for (size_t i = 0; i < tallies->count; i++)
             tp_tally_rows(tallies->plan[i], rows.codes, rows.rows,
                           rows.row_length, &tally[i]);
+    }
 }
 
 static void flush(void *state, void *scratch)
@@ -161,6 +197,32 @@ const struct tp_sink tp_sink_tallies = {.scratch_size = sizeof(struct tp_tally),
                                         .piece = take_piece,
                                         .flush = flush,
                                         .device = &device};
+
+static void take_joint(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, void *part, void *scratch)
+{
+    const struct tp_joint_plans plans = plans_of(state);
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_block_turner turner;
+    struct tp_block_rows rows;
+    (void)part;
+    tp_block_turner_begin(&turner, &cut);
+    while (tp_block_turner_next(&turner, &rows))
+        tp_joint_tally_rows(&plans, &rows, scratch);
+}
+
+static void flush_joint(void *state, void *scratch)
+{
+    const struct tp_tallies *tallies = state;
+    const struct tp_joint_plans plans = plans_of(tallies);
+    tp_joint_tally_flush(&plans, scratch, tallies->totals);
+}
+
+const struct tp_sink tp_sink_joint = {.scratch_size =
+                                          sizeof(struct tp_joint_tally),
+                                      .blocks = true,
+                                      .piece = take_joint,
+                                      .flush = flush_joint};
 
 static void take_bins(const struct tp_pass *pass, const struct tp_piece *piece,
                       const void *state, void *part, void *scratch)

@@ -4,6 +4,7 @@
 
 #include "scan/scan_casts.h"
 #include "stats/float_tally.h"
+#include "stats/joint_tally.h"
 #include "stats/nvfp4_tally.h"
 #include "stats/tally.h"
 
@@ -16,6 +17,8 @@ struct tp_tallies {
     struct tp_tally *totals; /* [count]; NULL: they stay in the scratch of
                                 the calling worker, of a single range     */
     struct tp_float_tally_total *bins; /* [count], of TP_CAST_BIN_TALLY    */
+    bool joint; /* their counts but those of blocks with a NaN or an infinity
+                   come from tp_sink_joint                                */
 };
 
 /* The state is a struct tp_tallies, the count of the use its count, and the
@@ -23,8 +26,13 @@ struct tp_tallies {
 extern const struct tp_sink tp_sink_tallies;
 extern const struct tp_sink tp_sink_bin_tallies;
 
-/* Provides what they need: `plans`, one for each cast, which a worker keeps,
- * are made where they do not fit; and totals, if wanted. */
+/* One count for all of them, with the same state, which has totals, beside
+ * tp_sink_tallies; and whether that pays for the tensor of a pass. */
+extern const struct tp_sink tp_sink_joint;
+bool tp_tallies_joint(const struct tp_casts *casts, const struct tp_pass *pass);
+
+/* Provides what they need, `joint` being set: `plans`, one for each cast, which
+ * a worker keeps, are made where they do not fit; and totals, if wanted. */
 enum tp_status tp_tallies_begin(struct tp_tallies *tallies,
                                 const struct tp_casts *casts,
                                 struct tp_tally_plan *plans[TP_CASTS],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan/scan_values.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,9 +35,9 @@ static void take_values(const struct tp_pass *pass,
     const struct tp_value_sum *sum = state;
     const struct tp_span span = tp_piece_span(pass, piece);
     struct scratch *its = scratch;
-    tp_values_add(&span, &sum->judge, part,
+    tp_values_add(&span, &sum->judge, pass->readers->isa, part,
                   has_bins(sum, pass->real) ? its->bins : NULL);
-    if (sum->totals)
+    if (sum->totals && !sum->binned)
         tp_select_count_top(&span, &its->tables);
 }
 
@@ -44,7 +45,7 @@ static void flush_values(void *state, void *scratch)
 {
     struct tp_value_sum *sum = state;
     struct scratch *its = scratch;
-    if (sum->totals)
+    if (sum->totals && !sum->binned)
         tp_select_flush_top(&its->tables, sum->totals);
     tp_bins_flush(its->bins, sum->bins);
 }
@@ -90,6 +91,17 @@ const struct tp_sink tp_sink_values = {.scratch_size = sizeof(struct scratch),
                                        .flush = flush_values,
                                        .merge = merge_values,
                                        .device = &device_values};
+
+/* A bin is what one value of the top digits is. */
+void tp_values_from_bins(struct tp_value_sum *sum,
+                         const struct tp_float_bin_total *bins)
+{
+    static_assert(32 - TP_FLOAT_BIN_SHIFT == TP_SELECT_TOP_BITS,
+                  "bins are top digits");
+    for (uint64_t i = 0; i < TP_FLOAT_BINS; i++)
+        sum->totals[tp_code_key(TP_ORDER_FLOAT, TP_SELECT_TOP_BITS, i)] =
+            tp_float_bin_count(&bins[i]);
+}
 
 /* --- selection ------------------------------------------------------------ */
 
@@ -156,6 +168,7 @@ enum tp_status tp_values_select(const struct tp_pass *pass,
     enum tp_status status = TP_OK;
     at->totals = sum->totals;
     tp_select_begin(&at->select, pass->real, &sum->values, ranks, at->totals);
+    at->select.isa = pass->readers->isa;
     while (at->select.next != TP_SELECT_DONE && status == TP_OK) {
         memset(at->totals, 0, TP_SELECT_ROOM * sizeof *at->totals);
         status = tp_pass_run(pass, &use, 1);

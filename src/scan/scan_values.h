@@ -3,6 +3,7 @@
 #define TP_SCAN_SCAN_VALUES_H
 
 #include "scan/pass.h"
+#include "stats/float_bins.h"
 #include "stats/judge.h"
 #include "stats/select.h"
 #include "stats/values.h"
@@ -13,6 +14,7 @@ struct tp_value_sum {
     struct tp_judge judge;
     uint64_t *totals; /* [TP_SELECT_ROOM], the first TP_SELECT_TOP of top
                          digits; NULL: these are not wanted               */
+    bool binned; /* the top digits follow from bins of the same reading   */
     uint64_t *bins;   /* [TP_SUMMARY_BINS], added to                      */
     struct tp_values values;
 };
@@ -20,6 +22,11 @@ struct tp_value_sum {
 /* Its state is a struct tp_value_sum. With totals, bins of TP_FLOAT32 values
  * are not counted: tp_select_top_bins has them. */
 extern const struct tp_sink tp_sink_values;
+
+/* Sets the totals from the bins of a tensor of TP_FLOAT32, which share them:
+ * for who has `binned` set. */
+void tp_values_from_bins(struct tp_value_sum *sum,
+                         const struct tp_float_bin_total *bins);
 
 /* Finds the order statistics that follow from a reading of tp_sink_values with
  * totals, which are overwritten: by further readings. */

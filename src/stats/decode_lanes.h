@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/dtype.h"
+#include "data/dtype_math.h"
 #include "data/round.h"
 
 /*
@@ -42,6 +43,74 @@ TP_LANES_INLINE void tp_decode_16(enum tp_dtype dtype,
         tp_decode_binary16(&wide, &value);
     const tp_lanes lanes = __builtin_convertvector(value, tp_lanes);
     memcpy(x, &lanes, sizeof lanes);
+}
+
+/* How codes of 8 bits become doubles. */
+struct tp_decode_8_plan {
+    int shift;            /* of magnitudes, to where doubles have them        */
+    uint64_t bias;        /* added to them then                               */
+    uint64_t normal;      /* the least code that is not subnormal             */
+    uint64_t of_normal;   /* the double of it                                */
+    uint64_t seen, full;  /* NaN and infinities: (code & seen) ^ full       */
+    uint64_t slack, fill; /* is at most slack; what is set in them         */
+};
+
+/* Whether there is a plan for a dtype, which is then made. */
+TP_LANES_INLINE bool tp_decode_8_plan_of(enum tp_dtype dtype,
+                                         struct tp_decode_8_plan *plan)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(dtype);
+    const struct tp_layout layout = tp_layout_of(dtype);
+    const int f = layout.fraction_bits;
+    const bool fnuz = layout.specials == TP_SPECIALS_FNUZ;
+    if (info->size != 1 || info->kind != TP_CLASS_FLOAT ||
+        dtype == TP_FLOAT8_E8M0FNU)
+        return false;
+    *plan = (struct tp_decode_8_plan){
+        .shift = 52 - f,
+        .bias = (uint64_t)(1023 - layout.bias) << 52,
+        .normal = (uint64_t)1 << f,
+        .of_normal = (uint64_t)(1024 - layout.bias) << 52,
+        .seen = fnuz ? 0xff : 0x7f,
+        .full = fnuz ? 0x80 : 0x7f,
+        .slack =
+            layout.specials == TP_SPECIALS_IEEE ? ((uint64_t)1 << f) - 1 : 0,
+        .fill = (uint64_t)(fnuz ? 0xfff : 0x7ff) << (fnuz ? 51 : 52),
+    };
+    return true;
+}
+
+/* Decodes whole groups of 8-bit codes; returns how many codes these are. A
+ * subnormal code gets the exponent of the least normal one, whose value is
+ * taken away again. Twice as fast as tp_dtype_decode, but only where a vector
+ * holds all lanes and shifts each by its own. */
+TP_LANES_INLINE size_t tp_decode_8(const struct tp_decode_8_plan *plan,
+                                   const unsigned char *codes, size_t n,
+                                   double *x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    const tp_lane_bits at = {56, 48, 40, 32, 24, 16, 8, 0};
+#else
+    const tp_lane_bits at = {0, 8, 16, 24, 32, 40, 48, 56};
+#endif
+    size_t i = 0;
+    for (; i + TP_LANES <= n; i += TP_LANES) {
+        uint64_t eight;
+        memcpy(&eight, codes + i, sizeof eight);
+        const tp_lane_bits code = ((tp_lane_bits){0} + eight) >> at & 0xff;
+        const tp_lane_bits magnitude = code & 0x7f;
+        const tp_lane_bits below = (tp_lane_bits)(magnitude < plan->normal);
+        const tp_lane_bits bits = (magnitude << plan->shift) + plan->bias +
+                                  (below & (uint64_t)1 << 52);
+        const tp_lanes number =
+            (tp_lanes)bits - (tp_lanes)(below & plan->of_normal);
+        const tp_lane_bits special =
+            (tp_lane_bits)(((code & plan->seen) ^ plan->full) <= plan->slack);
+        const tp_lane_bits value =
+            (tp_lane_bits)number | (special & plan->fill) | (code & 0x80) << 56;
+        memcpy(x + i, &value, sizeof value);
+    }
+    return i;
 }
 
 TP_LANES_INLINE void tp_decode_32(const unsigned char *codes, double *x)

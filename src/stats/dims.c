@@ -130,9 +130,13 @@ void tp_dim_cells_merge(struct tp_dim_cells *into, size_t first,
 
 /* --- strips --------------------------------------------------------------- */
 
+/* Rows without gaps that are added to their columns at once, so that sums of
+ * columns are loaded and stored once for all of them. */
+enum { ROWS = 4 };
+
 /* A strip of columns under way. */
 struct strip {
-    double x[TP_DIM_STRIP];     /* the row                                  */
+    double x[ROWS][TP_DIM_STRIP]; /* the rows                               */
     double shift[TP_DIM_STRIP]; /* the first value of each column           */
     double n[TP_DIM_STRIP];
     double sum[TP_DIM_STRIP], square[TP_DIM_STRIP]; /* of the distances    */
@@ -199,25 +203,39 @@ struct mode {
     double factor; /* twice applied: 2^-scale                              */
 };
 
-/* Adds the row in strip->x, `padded` values, to its columns and to `row`. */
-TP_LANES_INLINE void add_row(struct strip *strip, size_t padded,
-                             const struct mode *mode, struct sums *row)
+/* Adds lanes of a row to a group of columns and to the row. */
+TP_LANES_INLINE void add_group(const double *from, const struct mode *mode,
+                               struct sums *column, struct sums *row)
 {
     const tp_lanes infinity = (tp_lanes){0} + __builtin_inf();
+    tp_lanes x, scaled;
+    tp_lane_ints finite = {0};
+    load(from, &x);
+    scaled = x;
+    if (!mode->all) {
+        finite = (x < infinity) & (x > -infinity);
+        scaled = x * mode->factor * mode->factor;
+    }
+    add_lanes(column, &x, &scaled, &finite, mode->all);
+    add_lanes(row, &x, &scaled, &finite, mode->all);
+}
+
+/* Adds the rows in strip->x, `padded` values each, to their columns and to
+ * `rows`: all ROWS of them, or one. */
+TP_LANES_INLINE void add_rows(struct strip *strip, size_t padded,
+                              const struct mode *mode, struct sums *rows,
+                              int count)
+{
     for (size_t i = 0; i < padded; i += TP_LANES) {
         struct sums column;
-        tp_lanes x, scaled;
-        tp_lane_ints finite = {0};
-        load(strip->x + i, &x);
-        scaled = x;
-        if (!mode->all) {
-            finite = (x < infinity) & (x > -infinity);
-            scaled = x * mode->factor * mode->factor;
-        }
         load_sums(strip, i, &column);
-        add_lanes(&column, &x, &scaled, &finite, mode->all);
+        add_group(strip->x[0] + i, mode, &column, &rows[0]);
+        if (count == ROWS) { /* not a loop, so that sums stay in registers */
+            add_group(strip->x[1] + i, mode, &column, &rows[1]);
+            add_group(strip->x[2] + i, mode, &column, &rows[2]);
+            add_group(strip->x[3] + i, mode, &column, &rows[3]);
+        }
         store_sums(&column, i, mode->all, strip);
-        add_lanes(row, &x, &scaled, &finite, mode->all);
     }
 }
 
@@ -291,10 +309,10 @@ static void clear_strip(struct strip *strip, size_t padded)
 /* The first row of a strip without gaps is the shift of all columns. */
 static void open_columns(struct strip *strip, size_t padded)
 {
-    const size_t bytes = padded * sizeof *strip->x;
-    memcpy(strip->shift, strip->x, bytes);
-    memcpy(strip->min, strip->x, bytes);
-    memcpy(strip->max, strip->x, bytes);
+    const size_t bytes = padded * sizeof **strip->x;
+    memcpy(strip->shift, strip->x[0], bytes);
+    memcpy(strip->min, strip->x[0], bytes);
+    memcpy(strip->max, strip->x[0], bytes);
 }
 
 /* What is added to what. */
@@ -303,24 +321,45 @@ struct job {
     struct tp_dim_cells *columns;
     size_t first; /* of `columns`                                           */
     struct tp_dim_cell *rows;
+    bool shifts; /* 8-bit codes are decoded by `small`                      */
+    struct tp_decode_8_plan small;
 };
 
-/* Puts n values of a row, from column `at` on, into strip->x. */
-TP_LANES_INLINE void read_row(const struct tp_dim_matrix *matrix, size_t row,
-                              size_t at, size_t n, struct strip *strip)
+TP_LANES_INLINE void decode(const struct job *job, const unsigned char *codes,
+                            size_t n, double *x)
 {
+    const enum tp_dtype dtype = job->matrix->dtype;
+    const size_t done = job->shifts ? tp_decode_8(&job->small, codes, n, x) : 0;
+    if (!job->shifts)
+        tp_decode_lanes(dtype, codes, n, x);
+    else if (done < n)
+        tp_dtype_decode(dtype, codes + done, n - done, x + done);
+}
+
+/* The columns of a strip. */
+struct part {
+    size_t at, n;
+    struct mode mode;
+};
+
+/* Puts a row of the part into x. */
+TP_LANES_INLINE void read_row(const struct job *job, const struct part *part,
+                              size_t row, struct strip *strip, double *x)
+{
+    const struct tp_dim_matrix *matrix = job->matrix;
+    const size_t at = part->at, n = part->n;
     const unsigned char *codes = matrix->codes;
     const size_t size = tp_dtype_info(matrix->dtype)->size;
     if (!matrix->across) {
         codes += (row * matrix->columns + at) * size;
-        tp_decode_lanes(matrix->dtype, codes, n, strip->x);
+        decode(job, codes, n, x);
         return;
     }
     if (row == 0)
-        tp_decode_lanes(matrix->dtype, codes + at * matrix->rows * size,
-               n * matrix->rows, strip->across);
+        decode(job, codes + at * matrix->rows * size, n * matrix->rows,
+               strip->across);
     for (size_t i = 0; i < n; i++)
-        strip->x[i] = strip->across[i * matrix->rows + row];
+        x[i] = strip->across[i * matrix->rows + row];
 }
 
 /* Fills up the lanes of a row. */
@@ -331,52 +370,73 @@ TP_LANES_INLINE void pad_row(double *x, size_t n, const struct mode *mode)
         x[n] = fill;
 }
 
-/* Adds a strip of n columns, from column `at` on, of up to TP_DIM_ROWS rows. */
-TP_LANES_INLINE void add_strip(const struct job *job, size_t first_row,
-                               size_t at, size_t n, const struct mode *mode)
+static inline size_t padded_to_lanes(size_t n)
 {
-    const struct tp_dim_matrix *matrix = job->matrix;
-    const size_t padded = (n + TP_LANES - 1) / TP_LANES * TP_LANES;
-    const size_t left = matrix->rows - first_row;
+    return (n + TP_LANES - 1) / TP_LANES * TP_LANES;
+}
+
+/* Adds rows [r, r + count) of a part. */
+TP_LANES_INLINE void add_some(const struct job *job, const struct part *part,
+                              size_t r, struct strip *strip, int count)
+{
+    const size_t padded = padded_to_lanes(part->n);
+    const bool all = part->mode.all;
+    struct sums rows[ROWS];
+    for (int i = 0; i < count; i++) {
+        double *x = strip->x[i];
+        rows[i] = (struct sums){.shift = {0}};
+        read_row(job, part, r + (size_t)i, strip, x);
+        pad_row(x, part->n, &part->mode);
+        if (all)
+            rows[i].shift = rows[i].min = rows[i].max = (tp_lanes){0} + x[0];
+    }
+    if (all && r % TP_DIM_ROWS == 0)
+        open_columns(strip, padded);
+    add_rows(strip, padded, &part->mode, rows, count);
+    for (int i = 0; i < count; i++) {
+        if (all)
+            close_full_row(&rows[i], part->n, &job->rows[r + (size_t)i]);
+        else
+            close_row(&rows[i], &job->rows[r + (size_t)i]);
+    }
+}
+
+/* Adds up to TP_DIM_ROWS rows of a part. */
+TP_LANES_INLINE void add_strip(const struct job *job, const struct part *part,
+                               size_t first_row)
+{
+    const size_t padded = padded_to_lanes(part->n);
+    const size_t left = job->matrix->rows - first_row;
     const size_t end = first_row + (left < TP_DIM_ROWS ? left : TP_DIM_ROWS);
+    const bool all = part->mode.all;
     struct strip strip;
     clear_strip(&strip, padded);
-    for (size_t r = first_row; r < end; r++) {
-        struct sums row = {.shift = {0}};
-        read_row(matrix, r, at, n, &strip);
-        pad_row(strip.x, n, mode);
-        if (mode->all && r == first_row)
-            open_columns(&strip, padded);
-        if (mode->all)
-            row.shift = row.min = row.max = (tp_lanes){0} + strip.x[0];
-        add_row(&strip, padded, mode, &row);
-        if (mode->all)
-            close_full_row(&row, n, &job->rows[r]);
-        else
-            close_row(&row, &job->rows[r]);
-    }
-    if (mode->all)
+    size_t r = first_row;
+    for (; all && r + ROWS <= end; r += ROWS)
+        add_some(job, part, r, &strip, ROWS);
+    for (; r < end; r++)
+        add_some(job, part, r, &strip, 1);
+    if (all)
         for (size_t i = 0; i < padded; i++)
             strip.n[i] = (double)(end - first_row);
-    close_columns(&strip, n, job->columns, job->first + at);
+    close_columns(&strip, part->n, job->columns, job->first + part->at);
 }
 
 /* Inlined once per instruction set. */
 TP_LANES_INLINE void add_any(const struct job *job)
 {
     const struct tp_dim_matrix *matrix = job->matrix;
-    const struct mode full = {.all = true};
-    const struct mode gaps = {.factor = ldexp(1, (int)(-matrix->scale / 2))};
+    const double factor = ldexp(1, (int)(-matrix->scale / 2));
     const bool all = matrix->finite && matrix->scale == 0;
     const size_t width = tp_dim_strip_width(matrix);
     for (size_t r = 0; r < matrix->rows; r += TP_DIM_ROWS) {
         for (size_t at = 0; at < matrix->columns; at += width) {
-            size_t n = matrix->columns - at;
-            n = n < width ? n : width;
+            const size_t left = matrix->columns - at;
+            const size_t n = left < width ? left : width;
             if (all)
-                add_strip(job, r, at, n, &full);
+                add_strip(job, &(struct part){at, n, {.all = true}}, r);
             else
-                add_strip(job, r, at, n, &gaps);
+                add_strip(job, &(struct part){at, n, {.factor = factor}}, r);
         }
     }
 }
@@ -394,7 +454,9 @@ TP_TARGET_AVX2 static void add_avx2(const struct job *job)
 
 TP_TARGET_AVX512 static void add_avx512(const struct job *job)
 {
-    add_any(job);
+    struct job its = *job;
+    its.shifts = tp_decode_8_plan_of(its.matrix->dtype, &its.small);
+    add_any(&its);
 }
 #endif
 
@@ -407,6 +469,9 @@ void tp_dims_add(const struct tp_dim_matrix *matrix,
                  struct tp_dim_cells *columns, size_t first_column,
                  struct tp_dim_cell *rows)
 {
-    const struct job job = {matrix, columns, first_column, rows};
+    const struct job job = {.matrix = matrix,
+                            .columns = columns,
+                            .first = first_column,
+                            .rows = rows};
     add_by[tp_isa_known(matrix->isa)](&job);
 }

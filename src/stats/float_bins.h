@@ -57,6 +57,13 @@ void tp_float_bins_add(const struct tp_span *span, struct tp_float_bin *bins);
 void tp_float_bins_flush(struct tp_float_bin *bins, size_t n,
                          struct tp_float_bin_total *totals);
 
+/* How many codes are in a bin. */
+static inline uint64_t tp_float_bin_count(
+    const struct tp_float_bin_total *total)
+{
+    return total->edge + total->inner;
+}
+
 /*
  * Adds the error of a cast that suits to *error; `amax` is the largest finite
  * magnitude. False, and nothing is added: some values are subnormal and do not

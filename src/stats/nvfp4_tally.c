@@ -17,6 +17,7 @@
 
 #include "data/dtype_math.h"
 #include "stats/blocks_plan.h"
+#include "stats/magnitudes.h"
 #include "stats/quantize_lanes.h"
 
 bool tp_nvfp4_tally_applies(const struct tp_quant_spec *spec,
@@ -62,13 +63,14 @@ static void add_special(const struct to *to, const unsigned char *codes,
 }
 
 /* Of a block in which something overflows. */
-static void count_overflow(const uint16_t *codes, size_t n, uint64_t finite,
-                           struct tp_quant_error *counts)
+static inline void count_overflow(const uint16_t *codes, unsigned finite,
+                                  struct tp_quant_error *counts)
 {
-    for (size_t i = 0; i < n; i++) {
-        const bool over = (codes[i] & 0x7fffu) > finite;
-        counts->upper_overflow += over && codes[i] < 0x8000;
-        counts->lower_overflow += over && codes[i] >= 0x8000;
+    unsigned left = tp_magnitudes_above(codes, finite);
+    for (; left != 0; left &= left - 1) {
+        const bool lower = codes[__builtin_ctz(left)] >= 0x8000;
+        counts->upper_overflow += !lower;
+        counts->lower_overflow += lower;
     }
     counts->saturated_blocks++;
 }
@@ -83,54 +85,60 @@ static void see_scale(unsigned scale, struct tp_quant_error *counts)
         counts->scale_largest = largest;
 }
 
-typedef int16_t eight __attribute__((vector_size(16)));
-
-static inline void take_larger(eight *most, const eight *other)
+/* The E4M3 code of a block's scale, found once for each largest magnitude. */
+static inline unsigned scale_of(const struct tp_block_plan *plan,
+                                unsigned largest, uint8_t *scale)
 {
-    const eight more = *other > *most;
-    *most = (*other & more) | (*most & ~more);
+    if (*scale == 0)
+        *scale =
+            (uint8_t)(1 + tp_nvfp4_scale_code(
+                              plan->encode, tp_to_binary32(tp_block_code_value(
+                                                plan, largest))));
+    return *scale - 1u;
 }
 
-/* The largest magnitude of 16 codes. */
-static inline unsigned largest_of(const uint16_t *codes)
+/* Four codes are one load. */
+static inline __attribute__((always_inline)) void count_codes(
+    const uint16_t *codes, size_t n, uint32_t *count)
 {
-    eight most, other;
-    memcpy(&most, codes, sizeof most);
-    memcpy(&other, codes + 8, sizeof other);
-    most &= 0x7fff;
-    other &= 0x7fff;
-    take_larger(&most, &other);
-    int16_t largest = 0;
-    for (int i = 0; i < 8; i++)
-        largest = most[i] > largest ? most[i] : largest;
-    return (unsigned)largest;
+    uint64_t four;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        memcpy(&four, codes + i, sizeof four);
+        count[four & 0x7fff]++;
+        count[four >> 16 & 0x7fff]++;
+        count[four >> 32 & 0x7fff]++;
+        count[four >> 48 & 0x7fff]++;
+    }
+    for (; i < n; i++)
+        count[codes[i] & 0x7fff]++;
 }
 
 /* A block of codes of 16 bits, padded with 0, which lies at `at` in its
  * dtype. */
-static inline void add_block(const struct to *to, const uint16_t *codes,
-                             size_t n, const unsigned char *at)
+static inline __attribute__((always_inline)) void add_block(
+    const struct to *to, const uint16_t *codes, size_t n,
+    const unsigned char *at)
 {
     const struct tp_block_plan *plan = &to->plan->blocks;
     struct tp_nvfp4_tally *tally = to->tally;
-    const unsigned largest = largest_of(codes);
+    const unsigned largest = tp_largest_magnitude(codes, 16);
     if (largest >= plan->infinity) {
         add_special(to, at, n);
         return;
     }
-    const unsigned scale = tp_nvfp4_scale_code(
-        plan->encode, tp_to_binary32(tp_block_code_value(plan, largest)));
+    const unsigned scale = scale_of(plan, largest, &tally->scale[largest]);
     uint32_t *count = tally->count[scale];
     tally->used[scale] = true;
-    for (size_t i = 0; i < n; i++)
-        count[codes[i] & 0x7fff]++;
+    count_codes(codes, n, count);
     tally->counts.blocks++;
     if (largest == 0)
         tally->counts.zero_blocks++;
     else
         see_scale(scale, &tally->counts);
     if (largest > plan->limits[scale].finite)
-        count_overflow(codes, n, plan->limits[scale].finite, &tally->counts);
+        count_overflow(codes, (unsigned)plan->limits[scale].finite,
+                       &tally->counts);
 }
 
 static void add_row(const struct to *to, const unsigned char *at,
@@ -139,10 +147,12 @@ static void add_row(const struct to *to, const unsigned char *at,
     const struct tp_block_plan *plan = &to->plan->blocks;
     const size_t size = (size_t)plan->code_size;
     uint16_t codes[16];
-    for (size_t i = 0; i < length; i += 16, at += 16 * size) {
+    size_t i = 0;
+    for (; i + 16 <= length && size == 2; i += 16, at += 32)
+        add_block(to, (const uint16_t *)(const void *)at, 16, at);
+    for (; i < length; i += 16, at += 16 * size) {
         const size_t n = length - i < 16 ? length - i : 16;
-        if (n < 16)
-            memset(codes, 0, sizeof codes);
+        memset(codes, 0, sizeof codes);
         if (size == 2)
             memcpy(codes, at, 2 * n);
         else
@@ -183,6 +193,7 @@ void tp_nvfp4_tally_flush(struct tp_nvfp4_tally *from,
 {
     tp_quant_merge(&into->counts, &from->counts, 1);
     memset(&from->counts, 0, sizeof from->counts);
+    memset(from->scale, 0, sizeof from->scale);
     for (int scale = 0; scale < TP_NVFP4_SCALES; scale++) {
         if (!from->used[scale])
             continue;

@@ -25,6 +25,8 @@ enum {
 struct tp_nvfp4_tally {
     struct tp_quant_error counts; /* of blocks, scales, overflow           */
     bool used[TP_NVFP4_SCALES]; /* some count of the scale is not 0        */
+    uint8_t scale[TP_NVFP4_MAGNITUDES]; /* 1 + that of a largest magnitude, of
+                                           those there were                */
     uint32_t count[TP_NVFP4_SCALES][TP_NVFP4_MAGNITUDES];
 };
 

@@ -180,21 +180,17 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
 /* Whether no value is special or overflows. */
 TP_LANES_INLINE bool is_plain(const struct tp_quant_batch *batch)
 {
-    tp_lane_ints most = {0};
+    tp_lane_ints plain = (tp_lane_ints){0} - 1;
     for (size_t i = 0; i < batch->n; i += TP_LANES) {
         tp_lane_ints bits;
         memcpy(&bits, batch->x + i, sizeof bits);
-        bits &= INT64_MAX;
-        most = (most & (most > bits)) | (bits & (most <= bits));
+        const tp_lanes a = (tp_lanes)(bits & INT64_MAX);
+        plain &= a * batch->limits.there < batch->limits.overflow;
     }
-    bool plain = true;
-    for (int i = 0; i < TP_LANES; i++) {
-        double a;
-        const int64_t bits = most[i];
-        memcpy(&a, &bits, sizeof a);
-        plain = plain && a * batch->limits.there < batch->limits.overflow;
-    }
-    return plain;
+    int64_t all = -1;
+    for (int i = 0; i < TP_LANES; i++)
+        all &= plain[i];
+    return all == -1;
 }
 
 TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,

@@ -10,8 +10,8 @@
  *
  * Cost: 1 MiB of counters a worker. The first reading is a shift and an
  * increment a value, into two tables in turn; each further one also looks up
- * the group of the value's first 16 bits. 32-bit values are read twice,
- * 64-bit values three times.
+ * the group of the value's first 16 bits, or compares 16 values at once with
+ * each of the groups. 32-bit values are read twice, 64-bit values three times.
  */
 #include "stats/select.h"
 
@@ -186,6 +186,7 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
     uint64_t below = values->negative_nan + values->counts.neg_inf;
     struct found found[TP_RANKS];
     select->dtype = dtype;
+    select->isa = TP_ISA_UNKNOWN;
     select->order = tp_code_order_of(dtype);
     select->bits = bits_of(dtype);
     select->known = TP_SELECT_TOP_BITS;
@@ -198,46 +199,120 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
     make_groups(select, found);
 }
 
-INLINE void digit_loop(const struct tp_select *select, enum tp_code_order order,
-                       int bits, const struct tp_span *span, uint32_t *count)
+/* Takes a key in a reading after the first. */
+INLINE void take_key(const struct tp_select *select, int bits, uint64_t key,
+                     union tp_select_tables *tables)
 {
-    for (size_t i = 0; i < span->n; i++) {
-        uint64_t key = load_key(order, bits, span->codes, i);
-        unsigned group = tp_select_group(select, bits, key);
-        if (group < select->groups)
-            count[tp_select_counter(select, bits, group, key)]++;
-    }
+    const unsigned group = tp_select_group(select, bits, key);
+    if (group == select->groups)
+        return;
+    if (select->next == TP_SELECT_DIGIT)
+        tables->count[tp_select_counter(select, bits, group, key)]++;
+    else if (tables->gathered.length < TP_SELECT_SMALL)
+        /* else the file was written to */
+        tables->gathered.key[tables->gathered.length++] = key;
 }
 
-static void gather_loop(const struct tp_select *select,
+INLINE void key_loop(const struct tp_select *select, enum tp_code_order order,
+                     int bits, const struct tp_span *span,
+                     union tp_select_tables *tables)
+{
+    for (size_t i = 0; i < span->n; i++)
+        take_key(select, bits, load_key(order, bits, span->codes, i), tables);
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* Codes of floating dtypes in vectors: those whose first bits are those of a
+ * group, of which few are, are then taken one by one. */
+enum { AT_ONCE = 16 };
+
+/* The first bits of the codes, not of the keys, of a group. */
+INLINE uint64_t prefix_of_codes(const struct tp_select *select, unsigned group)
+{
+    return tp_code_of_key(TP_ORDER_FLOAT, select->known, select->prefix[group]);
+}
+
+TP_TARGET_AVX512 static uint32_t find_32(const unsigned char *codes, int shift,
+                                         const __m512i *prefix, unsigned groups)
+{
+    const __m512i first =
+        _mm512_srl_epi32(_mm512_loadu_si512(codes), _mm_cvtsi32_si128(shift));
+    uint32_t found = 0;
+    for (unsigned g = 0; g < groups; g++)
+        found |= _mm512_cmpeq_epi32_mask(first, prefix[g]);
+    return found;
+}
+
+TP_TARGET_AVX512 static uint32_t find_64(const unsigned char *codes, int shift,
+                                         const __m512i *prefix, unsigned groups)
+{
+    const __m128i by = _mm_cvtsi32_si128(shift);
+    const __m512i low = _mm512_srl_epi64(_mm512_loadu_si512(codes), by);
+    const __m512i high = _mm512_srl_epi64(_mm512_loadu_si512(codes + 64), by);
+    uint32_t found = 0;
+    for (unsigned g = 0; g < groups; g++)
+        found |= _mm512_cmpeq_epi64_mask(low, prefix[g]) |
+                 (uint32_t)_mm512_cmpeq_epi64_mask(high, prefix[g]) << 8;
+    return found;
+}
+
+/* Takes whole groups of codes; returns how many these are. */
+TP_TARGET_AVX512 static size_t take_found(const struct tp_select *select,
+                                          const struct tp_span *span,
+                                          union tp_select_tables *tables)
+{
+    const int bits = select->bits, shift = bits - select->known;
+    const unsigned char *codes = span->codes;
+    __m512i prefix[TP_RANKS];
+    size_t i = 0;
+    for (unsigned g = 0; g < select->groups; g++)
+        prefix[g] =
+            bits == 32 ? _mm512_set1_epi32((int)prefix_of_codes(select, g))
+                       : _mm512_set1_epi64((int64_t)prefix_of_codes(select, g));
+    for (; i + AT_ONCE <= span->n; i += AT_ONCE) {
+        const unsigned char *at = codes + i * (size_t)bits / 8;
+        uint32_t left = bits == 32 ? find_32(at, shift, prefix, select->groups)
+                                   : find_64(at, shift, prefix, select->groups);
+        for (; left != 0; left &= left - 1)
+            take_key(
+                select, bits,
+                load_key(TP_ORDER_FLOAT, bits, at, (size_t)__builtin_ctz(left)),
+                tables);
+    }
+    return i;
+}
+#endif
+
+static size_t take_many(const struct tp_select *select,
                         const struct tp_span *span,
                         union tp_select_tables *tables)
 {
-    uint64_t length = tables->gathered.length;
-    for (size_t i = 0; i < span->n; i++) {
-        uint64_t key = load_key(select->order, select->bits, span->codes, i);
-        if (tp_select_group(select, select->bits, key) == select->groups)
-            continue;
-        if (length < TP_SELECT_SMALL) /* else the file was written to */
-            tables->gathered.key[length++] = key;
-    }
-    tables->gathered.length = length;
+#if defined(__x86_64__)
+    if (select->order == TP_ORDER_FLOAT &&
+        tp_isa_known(select->isa) == TP_ISA_AVX512)
+        return take_found(select, span, tables);
+#endif
+    (void)select, (void)span, (void)tables;
+    return 0;
 }
 
 void tp_select_count(const struct tp_select *select,
                      const struct tp_span *span,
                      union tp_select_tables *tables)
 {
-    if (select->next == TP_SELECT_GATHER)
-        gather_loop(select, span, tables);
-    else if (select->dtype == TP_FLOAT32)
-        digit_loop(select, TP_ORDER_FLOAT, 32, span, tables->count);
+    const size_t done = take_many(select, span, tables);
+    const struct tp_span rest = {span->dtype,
+                                 (const unsigned char *)span->codes +
+                                     done * (size_t)select->bits / 8,
+                                 span->n - done};
+    if (select->dtype == TP_FLOAT32)
+        key_loop(select, TP_ORDER_FLOAT, 32, &rest, tables);
     else if (select->dtype == TP_FLOAT64)
-        digit_loop(select, TP_ORDER_FLOAT, 64, span, tables->count);
-    else if (select->bits == 32)
-        digit_loop(select, select->order, 32, span, tables->count);
+        key_loop(select, TP_ORDER_FLOAT, 64, &rest, tables);
     else
-        digit_loop(select, select->order, 64, span, tables->count);
+        key_loop(select, select->order, select->bits, &rest, tables);
 }
 
 /* Gathered keys are kept behind their number. */

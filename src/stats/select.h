@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "data/dtype.h"
 #include "stats/code_key.h"
 #include "stats/quantile.h"
@@ -46,6 +47,8 @@ enum tp_select_step { TP_SELECT_DIGIT, TP_SELECT_GATHER, TP_SELECT_DONE };
 /* Where a selection stands. Read-only while a reading is under way. */
 struct tp_select {
     enum tp_dtype dtype;         /* real, 32 or 64 bits                    */
+    enum tp_isa isa; /* whose loops; unknown, as a selection begins: the
+                        best, asked each time                              */
     enum tp_code_order order;
     int bits;                    /* of a key                               */
     int known;                   /* bits of the keys that are known        */

@@ -37,6 +37,46 @@ bool tp_tally_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
            info->kind == TP_CLASS_FLOAT;
 }
 
+/* The last magnitude of a byte that is at most `limit` as 16 bits. */
+static uint8_t byte_limit(const struct tp_block_plan *plan, uint64_t limit)
+{
+    unsigned byte = 127;
+    while (byte > 0 && (plan->widened[byte] & 0x7fffu) > limit)
+        byte--;
+    return (uint8_t)byte;
+}
+
+/* Whether bytes compare as the 16 bits they stand for, whatever the sign. */
+static bool are_bytes_ordered(const struct tp_block_plan *plan)
+{
+    bool ordered = plan->code_size == 1 && plan->widened[0] == 0;
+    for (int i = 1; i < 256 && ordered; i++) {
+        const unsigned its = plan->widened[i] & 0x7fffu;
+        const unsigned before = plan->widened[i - 1] & 0x7fffu;
+        ordered =
+            i < 128 ? its >= before && its > 0
+                    : its == (plan->widened[i - 128] & 0x7fffu) &&
+                          (plan->widened[i] >= 0x8000 || its > plan->infinity);
+    }
+    return ordered;
+}
+
+static void plan_bytes(struct tp_tally_plan *plan)
+{
+    const struct tp_block_plan *blocks = &plan->blocks;
+    plan->bytes = are_bytes_ordered(blocks);
+    if (!plan->bytes)
+        return;
+    plan->byte_ceiling = byte_limit(blocks, blocks->ceiling - 1);
+    for (unsigned i = 0; i <= plan->byte_ceiling; i++) {
+        const int slot = tp_mx_slot(blocks, blocks->widened[i]);
+        const struct tp_block_limits *limits = &blocks->limits[slot];
+        plan->by_byte[i] = (struct tp_tally_bytes){
+            (uint8_t)slot, byte_limit(blocks, limits->finite),
+            byte_limit(blocks, limits->fewer)};
+    }
+}
+
 void tp_tally_plan_init(struct tp_tally_plan *plan,
                         const struct tp_quant_spec *spec, enum tp_dtype dtype)
 {
@@ -56,6 +96,7 @@ void tp_tally_plan_init(struct tp_tally_plan *plan,
     for (int slot = 0; slot < TP_BLOCK_SLOTS; slot++)
         plan->normal[slot] =
             (int16_t)(spec->number->emin + slot - 127 - first + 1);
+    plan_bytes(plan);
 }
 
 /* --- the few ----------------------------------------------------------- */
@@ -67,16 +108,31 @@ static void tally_code(struct tp_tally *tally, unsigned class,
     tally->used[class][magnitude / TP_TALLY_LINE] = 1;
 }
 
+/* A block whose scale is known. */
+struct found {
+    const uint16_t *codes;
+    size_t n;
+    int slot;
+    uint32_t mask;        /* codes above or below the limits of the slot    */
+    const uint8_t *bytes; /* 8-bit codes in place of `codes`, or NULL      */
+};
+
+TP_INLINE unsigned code_at(const struct tp_tally_plan *plan,
+                           const struct found *found, int i)
+{
+    return found->bytes ? plan->blocks.widened[found->bytes[i]]
+                        : found->codes[i];
+}
+
 /* All of a block that a NaN (or an infinity) makes NaN: the finite ones are
  * lost, but counted as what they would have been without it. */
-static void lose_block(const struct tp_tally_plan *plan, int slot,
-                       const uint16_t *codes, size_t n,
-                       struct tp_tally *tally)
+static void lose_block(const struct tp_tally_plan *plan,
+                       const struct found *found, struct tp_tally *tally)
 {
-    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    const struct tp_block_limits *limits = &plan->blocks.limits[found->slot];
     struct tp_quant_error *counts = &tally->counts;
-    for (size_t i = 0; i < n; i++) {
-        const unsigned magnitude = codes[i] & 0x7fff;
+    for (size_t i = 0; i < found->n; i++) {
+        const unsigned magnitude = code_at(plan, found, (int)i) & 0x7fff;
         if (magnitude == 0)
             tally_code(tally, TP_TALLY_LOST, 0);
         if (magnitude == 0 || magnitude >= plan->blocks.infinity)
@@ -87,19 +143,10 @@ static void lose_block(const struct tp_tally_plan *plan, int slot,
     }
 }
 
-/* A block whose scale is known. */
-struct found {
-    const uint16_t *codes;
-    size_t n;
-    int slot;
-    uint32_t mask; /* codes above or below the limits of the slot */
-};
-
 /* Takes care of the codes of the mask. */
 static void tally_block(const struct tp_tally_plan *plan,
                         const struct found *found, struct tp_tally *tally)
 {
-    const uint16_t *codes = found->codes;
     const int slot = found->slot;
     const uint32_t mask = found->mask;
     const struct tp_block_limits *limits = &plan->blocks.limits[slot];
@@ -108,7 +155,7 @@ static void tally_block(const struct tp_tally_plan *plan,
     bool over = false;
     unsigned most = 0;
     for (uint32_t left = mask; left != 0; left &= left - 1) {
-        const unsigned code = codes[__builtin_ctz(left)];
+        const unsigned code = code_at(plan, found, __builtin_ctz(left));
         const unsigned magnitude = code & 0x7fff;
         most = magnitude > most ? magnitude : most;
         if (magnitude > limits->finite && magnitude <= infinity) {
@@ -120,11 +167,12 @@ static void tally_block(const struct tp_tally_plan *plan,
     counts->saturated_blocks += over;
     counts->nonfinite_blocks += most >= infinity;
     if (most >= plan->spoils) {
-        lose_block(plan, slot, codes, found->n, tally);
+        lose_block(plan, found, tally);
         return;
     }
     for (uint32_t left = mask; left != 0; left &= left - 1) {
-        const unsigned magnitude = codes[__builtin_ctz(left)] & 0x7fffu;
+        const unsigned magnitude =
+            code_at(plan, found, __builtin_ctz(left)) & 0x7fffu;
         if (magnitude >= infinity)
             continue;
         tally_code(tally,
@@ -189,7 +237,7 @@ TP_INLINE void block_portable(const struct tp_tally_plan *plan,
     }
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, &(struct found){codes, n, slot, mask}, tally);
+        tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
 
 typedef void rows_fn(const struct tp_tally_plan *plan, const uint16_t *codes,
@@ -251,7 +299,7 @@ block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
             _mm512_set1_epi16((short)limits->fewer));
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, &(struct found){codes, n, slot, mask}, tally);
+        tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
 
 ROW(avx512, TP_TARGET_AVX512, block_avx512, block_avx512)
@@ -293,11 +341,74 @@ block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
     const uint32_t mask = (uint32_t)_mm256_movemask_epi8(packed);
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, &(struct found){codes, n, slot, mask}, tally);
+        tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
 
 ROW(avx2, TP_TARGET_AVX2, block_avx2, block_portable)
+
+TP_TARGET_AVX2 static inline unsigned largest_byte_of(__m256i v)
+{
+    const __m128i most =
+        _mm_max_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    const __m128i even = _mm_max_epu8(most, _mm_srli_epi16(most, 8));
+    /* the least of the complements of 16 bits, whose upper halves are 0 */
+    const __m128i least =
+        _mm_minpos_epu16(_mm_andnot_si128(even, _mm_set1_epi16(0xff)));
+    return 0xffu - (unsigned)_mm_extract_epi16(least, 0);
+}
+
+/* As block_avx2, of bytes as they are. */
+TP_TARGET_AVX2 static inline void byte_block_avx2(
+    const struct tp_tally_plan *plan, const uint8_t *codes, struct seen *seen,
+    struct tp_tally *tally)
+{
+    __m256i code;
+    memcpy(&code, codes, sizeof code);
+    const __m256i magnitude = _mm256_and_si256(code, _mm256_set1_epi8(0x7f));
+    const __m256i beyond = _mm256_cmpgt_epi8(
+        magnitude, _mm256_set1_epi8((char)plan->byte_ceiling));
+    const unsigned largest =
+        largest_byte_of(_mm256_andnot_si256(beyond, magnitude));
+    const struct tp_tally_bytes *its = &plan->by_byte[largest];
+    const __m256i above =
+        _mm256_cmpgt_epi8(magnitude, _mm256_set1_epi8((char)its->finite));
+    const __m256i normal =
+        _mm256_cmpgt_epi8(magnitude, _mm256_set1_epi8((char)its->fewer));
+    const __m256i nonzero =
+        _mm256_cmpgt_epi8(magnitude, _mm256_setzero_si256());
+    const uint32_t mask = (uint32_t)_mm256_movemask_epi8(
+        _mm256_or_si256(above, _mm256_andnot_si256(normal, nonzero)));
+    see(seen, its->slot, largest);
+    if (mask != 0)
+        tally_block(plan, &(struct found){NULL, 32, its->slot, mask, codes},
+                    tally);
+}
+
+/* Takes the whole blocks of a row of bytes; returns how many codes. */
+TP_TARGET_AVX2 static size_t bytes_avx2(const struct tp_tally_plan *plan,
+                                        const uint8_t *codes, size_t length,
+                                        struct tp_tally *tally)
+{
+    struct seen seen = nothing_seen;
+    size_t i = 0;
+    for (; i + 32 <= length; i += 32)
+        byte_block_avx2(plan, codes + i, &seen, tally);
+    add_seen(&seen, tally);
+    return i;
+}
 #endif
+
+static size_t tally_bytes(const struct tp_tally_plan *plan,
+                          const uint8_t *codes, size_t length,
+                          struct tp_tally *tally)
+{
+#if defined(__x86_64__)
+    if (plan->bytes && plan->blocks.isa != TP_ISA_PORTABLE)
+        return bytes_avx2(plan, codes, length, tally);
+#endif
+    (void)plan, (void)codes, (void)length, (void)tally;
+    return 0;
+}
 
 static rows_fn *const row_by[TP_ISA_COUNT] =
     TP_ISA_TABLE(row_portable, row_avx2, row_avx512);
@@ -318,7 +429,8 @@ void tp_tally_rows(const struct tp_tally_plan *plan, const void *codes,
             continue;
         }
         uint16_t wide[PIECE];
-        for (size_t i = 0; i < row_length; i += PIECE) {
+        size_t i = tally_bytes(plan, at, row_length, tally);
+        for (; i < row_length; i += PIECE) {
             const size_t n = row_length - i < PIECE ? row_length - i : PIECE;
             for (size_t j = 0; j < n; j++)
                 wide[j] = plan->blocks.widened[at[i + j]];

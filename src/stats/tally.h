@@ -2,6 +2,7 @@
 #ifndef TP_STATS_TALLY_H
 #define TP_STATS_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "stats/codes.h"
@@ -40,6 +41,12 @@ struct tp_tally {
     uint8_t used[TP_TALLY_CLASSES][TP_TALLY_LINES];
 };
 
+/* A block of 8-bit codes by its largest magnitude: its slot, and the limits of
+ * it among the magnitudes of these codes. */
+struct tp_tally_bytes {
+    uint8_t slot, finite, fewer;
+};
+
 /* What tallying needs; read-only then. MX formats, dtypes of 8 or 16 bits, and
  * TP_FLOAT32 for stats/float_tally.h. */
 struct tp_tally_plan {
@@ -50,6 +57,9 @@ struct tp_tally_plan {
                                        here on                            */
     int16_t normal[TP_BLOCK_SLOTS]; /* exponent of the smallest normal, in
                                        binades of the code                 */
+    bool bytes; /* 8-bit codes are compared as they are: sign and magnitude */
+    uint8_t byte_ceiling; /* the last magnitude that counts for a scale    */
+    struct tp_tally_bytes by_byte[128];
 };
 
 /* Whether a cast of tensors of this (real) dtype can be tallied. */

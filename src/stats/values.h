@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "data/dtype.h"
 #include "stats/code_key.h"
 #include "stats/judge.h"
@@ -33,10 +34,11 @@ struct tp_values {
 /*
  * Adds the values of a span of a dtype of 32 or 64 bits, and those that are
  * finite and nonzero to bins[TP_SUMMARY_BINS], unless that is NULL. Bins hold
- * up to 2^32 - 1. Cannot fail.
+ * up to 2^32 - 1. `isa`: whose loops; unknown: the best, asked each time.
+ * Cannot fail.
  */
 void tp_values_add(const struct tp_span *span, const struct tp_judge *judge,
-                   struct tp_values *values, uint32_t *bins);
+                   enum tp_isa isa, struct tp_values *values, uint32_t *bins);
 
 /* Adds `from` to `into`; merge pieces in the order of the tensor. */
 void tp_values_merge(struct tp_values *into, const struct tp_values *from);

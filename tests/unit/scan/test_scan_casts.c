@@ -61,12 +61,15 @@ static const char *const formats[] = {
 
 enum { SPECS = sizeof formats / sizeof *formats };
 
+/* Of number 5 and of the target; all other specs have the first one, floor. */
+static enum tp_scale_rule rule_of_one = TP_SCALE_RCEIL;
+
 static void make_specs(struct tp_quant_spec specs[SPECS])
 {
     for (int i = 0; i < SPECS; i++)
         specs[i] = (struct tp_quant_spec){
             .number = tp_number_by_id(formats[i])};
-    specs[5].rule = TP_SCALE_RCEIL;
+    specs[5].rule = rule_of_one;
     specs[6].nonfinite = TP_NONFINITE_ELEMENT;
     specs[SPECS - 1].scaled = TP_SCALED_AMAX;
     specs[SPECS - 1].exponent = 3;
@@ -85,7 +88,7 @@ static void scan(struct tp_tensor *tensor, unsigned jobs, int axis,
     memset(errors, 0xee, SPECS * sizeof *errors);
     const struct tp_scan_request request = {
         .target = tp_number_by_id("mxfp8_e4m3"),
-        .scale_rule = TP_SCALE_RCEIL,
+        .scale_rule = rule_of_one,
         .specs = specs,
         .spec_count = SPECS,
         .block_axis = axis,
@@ -229,6 +232,16 @@ Test(casts, tensors_of_many_ranges)
     check_shape(TP_BFLOAT16, 2, (int64_t[]){2100, 4097}, 0, false);
     check_shape(TP_BFLOAT16, 2, (int64_t[]){2100, 4097}, 1, false);
     check_shape(TP_FLOAT32, 2, (int64_t[]){1500, 3001}, 0, false);
+}
+
+/* MX formats of one rule are counted together. */
+Test(casts, formats_that_share_their_rule)
+{
+    rule_of_one = TP_SCALE_FLOOR;
+    check_shape(TP_BFLOAT16, 2, (int64_t[]){513, 777}, 0, false);
+    check_shape(TP_BFLOAT16, 2, (int64_t[]){2100, 4097}, 1, false);
+    check_shape(TP_FLOAT8_E5M2, 2, (int64_t[]){1000, 513}, 0, true);
+    check_shape(TP_FLOAT8_E4M3FNUZ, 2, (int64_t[]){1000, 513}, 1, false);
 }
 
 Test(casts, repeats_count_and_other_dtypes_do_not)

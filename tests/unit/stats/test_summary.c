@@ -39,7 +39,7 @@ static void summarize(const double *values, size_t n,
     uint32_t *bins = calloc(TP_SUMMARY_BINS, sizeof *bins);
     memset(&state, 0, sizeof state);
     memset(summary, 0, sizeof *summary);
-    tp_values_add(&span, &judge, &state, bins);
+    tp_values_add(&span, &judge, TP_ISA_UNKNOWN, &state, bins);
     tp_bins_flush(bins, summary->bins);
     free(bins);
     summary->counts = state.counts;
