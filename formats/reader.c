@@ -132,24 +132,33 @@ enum tp_name_claim tp_format_claims(const char *path)
     return claim;
 }
 
-/* Formats that are not read, by how they start. */
+/* Formats that are not read, by how they start, or by a text at a byte that is
+ * the same in all of their files. */
 static const struct foreign {
     const char *word, *start;
+    size_t at;
 } foreign_formats[] = {
-    {"HDF5", "\x89HDF\r\n"},
+    {"HDF5", "\x89HDF\r\n", 0},
     {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
-     "version https://git-lfs"},
-    {"a GGUF model", "GGUF"},
+     "version https://git-lfs", 0},
+    {"a GGUF model", "GGUF", 0},
     {"a log of torchtitan, which has statistics of activations and no values; "
      "`tprof-analyze dump` reads it",
-     "Total captured activations: "},
-    {"packed by bzip2; unpack it first", "BZh"},
-    {"packed by xz; unpack it first", "\xfd"
-                                      "7zXZ"},
-    {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd"},
-    {"a page of HTML", "<!DOCTYPE"},
-    {"a page of HTML", "<html"},
-    {NULL, NULL},
+     "Total captured activations: ", 0},
+    {"an event file of TensorBoard, which has curves and no tensors",
+     "brain.Event:", 23},
+    {"a log of Python's logging, as TransformerEngine writes statistics to; it "
+     "has no tensors",
+     " - INFO - ", 23},
+    {"packed by bzip2; unpack it first", "BZh", 0},
+    {"packed by xz; unpack it first",
+     "\xfd"
+     "7zXZ",
+     0},
+    {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd", 0},
+    {"a page of HTML", "<!DOCTYPE", 0},
+    {"a page of HTML", "<html", 0},
+    {NULL, NULL, 0},
 };
 
 /* What these first bytes show that is not read; NULL: nothing known. */
@@ -157,7 +166,8 @@ static const char *foreign_word(const unsigned char *head, size_t length)
 {
     for (const struct foreign *row = foreign_formats; row->word; row++) {
         size_t start = strlen(row->start);
-        if (length >= start && memcmp(head, row->start, start) == 0)
+        if (length >= row->at + start &&
+            memcmp(head + row->at, row->start, start) == 0)
             return row->word;
     }
     return NULL;

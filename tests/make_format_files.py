@@ -371,6 +371,28 @@ def object_files():
         "SGLang's dumper", {"value": torch.ones(2)})
 
 
+def other_files():
+    """What trainers keep beside tensors, which is named and not read."""
+    block = {"address": 1 << 40, "size": 512, "requested_size": 500,
+             "state": "active_allocated", "frames": []}
+    segment = {"device": 0, "address": 1 << 40, "total_size": 2 << 20,
+               "stream": 0, "segment_type": "small", "blocks": [block]}
+    whole = {"segments": [segment], "device_traces": [[]]}
+    word = {"-": "a snapshot of an allocator's memory"}
+    put("unsupported-snapshot.pickle", pickle.dumps(whole),
+        "torch.cuda.memory._snapshot()", skips=word)
+    put("unsupported-segments.pickle", pickle.dumps([segment]),
+        "torch.cuda.memory.memory_snapshot()", skips=word)
+    put("bad-snapshot.pickle", pickle.dumps(whole)[:-40],
+        "a snapshot whose end is missing", error="FRAME")
+    event = b"\x09" + struct.pack("<d", 1.5) + b"\x1a\x0dbrain.Event:2"
+    put("bad-events.pt", struct.pack("<QI", len(event), 0) + event + bytes(4),
+        "an event file of TensorBoard", error="an event file of TensorBoard")
+    put("bad-statistics.pt", b"2026-11-03 08:15:00,123 - INFO - fc1_min "
+        b"\t\t\t\t iteration=000000 \t\t\t\t value=0.5\n",
+        "statistics of TransformerEngine", error="a log of Python's logging")
+
+
 def gzip_files():
     t = {"t": torch.arange(8.0)}
     data = gzip.compress(save(t), mtime=0)
@@ -401,6 +423,7 @@ def main():
     package_file()
     object_files()
     gzip_files()
+    other_files()
     with open(os.path.join(OUT, "expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=0)
         f.write("\n")

@@ -24,6 +24,30 @@ static enum tp_status no_storage(struct tp_torch_source *source,
                    "its storage is outside this pickle");
 }
 
+/* Whether a pickle is what torch.cuda.memory._snapshot() returns, or the list
+ * of torch.cuda.memory.memory_snapshot(), of any kind of device. */
+static bool is_memory_snapshot(const struct tp_pickle *pickle)
+{
+    const tp_ref segments = tp_pickle_lookup(pickle, pickle->root, "segments");
+    if (tp_pickle_kind(pickle, segments) == TP_VALUE_LIST)
+        return tp_pickle_lookup(pickle, pickle->root, "device_traces") !=
+               TP_REF_NONE;
+    const tp_ref first = tp_pickle_item(pickle, pickle->root, 0);
+    return tp_pickle_lookup(pickle, first, "segment_type") != TP_REF_NONE &&
+           tp_pickle_lookup(pickle, first, "blocks") != TP_REF_NONE;
+}
+
+static enum tp_status skip_memory_snapshot(struct tp_tensor_file *file,
+                                           struct tp_error *err)
+{
+    struct tp_error why = {0};
+    tp_fail(&why, TP_E_UNSUPPORTED, -1,
+            "a snapshot of an allocator's memory (torch.cuda.memory), which "
+            "has blocks and who asked for them, and no tensor; "
+            "torch/cuda/_memory_viz.py draws it");
+    return tp_tensor_file_skip(file, "", &why, err);
+}
+
 static enum tp_status open_file(struct tp_tensor_file *file,
                                 struct tp_error *err)
 {
@@ -38,6 +62,9 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         status = tp_torch_table_read(&pickle, &file->arena, &source.table, err);
     if (status == TP_OK)
         status = tp_torch_collect(file, &pickle, &source, err);
+    if (status == TP_OK && file->tensor_count == 0 &&
+        is_memory_snapshot(&pickle))
+        status = skip_memory_snapshot(file, err);
     if (status == TP_OK && position < file->bytes.size) {
         struct tp_error why = {0};
         tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)position,

@@ -554,15 +554,35 @@ bool tp_alarm_at_origin(const struct tp_incidents *all, size_t alarm)
             (its->iteration == incident->from || incident->alike));
 }
 
-/* The ranks of the run that a series belongs to. `ranks` has room for one
- * per series. */
+/* The ranks of the run that a series belongs to; what is whole has none.
+ * `ranks` has room for one per series. */
 static size_t ranks_of_run(const struct tp_series_set *set,
                            const struct tp_run_series *series, int64_t *ranks)
 {
     size_t n = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (tp_series_compare_runs(&set->series[i], series) == 0)
+        if (set->series[i].label.rank >= 0 &&
+            tp_series_compare_runs(&set->series[i], series) == 0)
             ranks[n++] = set->series[i].label.rank;
+    }
+    return distinct(ranks, n);
+}
+
+/* The ranks that have what an alarm is of: each rank has its own part of a
+ * model, or of a state. */
+static size_t ranks_with(const struct tp_incidents *all,
+                         const struct tp_alarm *alarm, int64_t *ranks)
+{
+    const struct tp_run_series *series = all->monitor->series.series;
+    const struct tp_run_series *own = &series[alarm->series];
+    size_t first, end, n = 0;
+    if (own->label.rank < 0)
+        return 0;
+    tp_alarm_place(all, alarm, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        if (series[i].label.rank >= 0 &&
+            (i == alarm->series || tp_series_are_peers(&series[i], own)))
+            ranks[n++] = series[i].label.rank;
     }
     return distinct(ranks, n);
 }
@@ -603,6 +623,8 @@ static enum tp_status count_all_ranks(struct tp_incidents *all,
             ranks_all = ranks_of_run(&all->monitor->series, origin, ranks);
         known = origin;
         incident->ranks_all = ranks_all;
+        incident->ranks_have =
+            ranks_with(all, &all->alarms[incident->origin], ranks);
         incident->ranks = incident->ranks_hit = 1;
         if (incident->members > 1)
             count_ranks(all, i, ranks);

@@ -18,6 +18,7 @@ struct tp_incident {
     size_t ranks;        /* where the origin's place changed at once        */
     size_t consequences; /* members of other tensors than those             */
     size_t ranks_hit;    /* ranks with any alarm of the incident            */
+    size_t ranks_have;   /* ranks that have its place; 0: it has no rank    */
     size_t ranks_all;    /* ranks of that run                               */
     bool alike;          /* nothing but one change on several ranks         */
     bool firm;           /* else the statement is a weak one                */

@@ -19,7 +19,7 @@
 #include "report/plot_quote.h"
 
 enum {
-    TITLE_MAX = 150,
+    TITLE_MAX = 138,
     LABEL_MAX = 90,
     NAME_MAX = 44,
     TIC_NAME_MAX = 40,
@@ -552,6 +552,21 @@ static struct tp_tic_limits tics_beside(const struct tp_axis *axis,
         .text = (size_t)fmin(width, TIC_NAME_MAX)};
 }
 
+/* Characters of a panel's title: it stands over the middle of the axes, which
+ * names of tics push to the right, more than numbers do. */
+static size_t title_room(const struct tp_axis *y, const struct place *place)
+{
+    const size_t all = (size_t)(TITLE_MAX * place->width);
+    const size_t most = tics_beside(y, place).text;
+    size_t widest = 5;
+    for (size_t i = 0; y->tics && i < y->tic_count; i++) {
+        const size_t width = strlen(y->tics[i].text);
+        widest = width > widest ? width : widest;
+    }
+    widest = widest > most ? most : widest;
+    return all > widest - 5 ? all - (widest - 5) : 1;
+}
+
 static struct tp_tic_limits tics_below(const struct place *place)
 {
     return (struct tp_tic_limits){.count = (size_t)(2 + 12 * place->width),
@@ -576,7 +591,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
                      "unset colorbox\nset grid\nset rmargin -1\nset title ");
-    quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
+    quote(out, panel->title, title_room(&panel->y, &place));
     tp_text_add(out, " font ',11'\nset origin %.4g, %.4g\n", place.x, place.y);
     tp_text_add(out, "set size %.4g, %.4g\n", place.width, place.height);
     tp_axis_resolve(panel, TP_AXIS_X, &x);

@@ -76,22 +76,24 @@ static void add_rank_names(const struct tp_onset *s, struct tp_text *text)
     }
     free(ranks);
     tp_text_add(text, " %zu of %zu ranks at once", incident->ranks,
-                incident->ranks_all);
+                incident->ranks_have);
 }
 
 static void add_ranks(const struct tp_onset *s, struct tp_text *text)
 {
     const struct tp_incident *incident = s->incident;
-    if (incident->ranks_all < 2)
+    const size_t have = incident->ranks_have;
+    if (have < 2)
         return;
-    if (incident->ranks == incident->ranks_all)
-        tp_text_add(text, "; on all %zu ranks at once", incident->ranks);
+    if (incident->ranks == have)
+        tp_text_add(text, "; on all %zu ranks%s at once", have,
+                    have < incident->ranks_all ? " that have it" : "");
     else if (incident->ranks > 1)
         add_rank_names(s, text);
     else if (peers_moved(s))
         tp_text_add(text, "; other ranks moved at the same time, too");
     else
-        tp_text_add(text, "; on this rank only, of %zu", incident->ranks_all);
+        tp_text_add(text, "; on this rank only, of %zu", have);
 }
 
 static void add_followers(const struct tp_onset *s, struct tp_text *text)
@@ -419,9 +421,9 @@ static const char *evidence_of(const struct tp_onset *s,
 static const char *where_to_look(const struct tp_onset *s)
 {
     const struct tp_incident *incident = s->incident;
-    if (incident->ranks_all < 2)
+    if (incident->ranks_have < 2)
         return "";
-    if (incident->ranks == incident->ranks_all || peers_moved(s))
+    if (incident->ranks == incident->ranks_have || peers_moved(s))
         return "; it is not one rank's alone, so look at the data, the "
                "learning rate and the code before the hardware";
     return "; the other ranks were healthy then, so compare this tensor with "

@@ -8,7 +8,10 @@ FOLDER has groups of units (files, or folders of one checkpoint) with an
 expected.json each: unit -> path -> numbers, which torch, numpy and safetensors
 gave. A good unit has to have all rows, equal, and exit with 0; another one has
 to exit with 3, or to say something, and its listed rows have to be there.
-Prints what differs, then "N of N" for each group. Exits 1 if any differs.
+Facts on scales are compared with /quantised of summary.h5, which needs h5py.
+Units without tensors (curves, snapshots of an allocator's memory) have to be
+named for what they are. Prints what differs, then "N of N" for each group, and
+what was not compared, with the reason. Exits 1 if any differs.
 """
 import collections
 import json
@@ -17,8 +20,32 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 NAMES = {"F6_E2M3": "float6_e2m3fn", "F6_E3M2": "float6_e3m2fn"}
+
+# What holds no tensors, by the end of its path, and what is said of it.
+NAMED = {
+    ".0": "an event file of TensorBoard, which has curves and no tensors",
+    ".log": "a log of Python's logging",
+    ".jsonl": "not a torch file",
+    ".pickle": "a snapshot of an allocator's memory",
+    "good-restarted": "nothing here can be read as tensors",  # two of events
+}
+# Those that are not: no beginning of theirs is left, or they are another's.
+UNNAMED = {
+    "bad-truncated.pickle": "the frame is longer than the data",
+    "bad-not_a_snapshot.pickle": "no tensor",
+    "bad-metrics_cut.jsonl": "not a torch file",
+}
+# Facts on scales, and the columns of /quantised that have them.
+SCALES = {
+    "n": "scales", "nan": "scale_nan", "inf": "scale_inf",
+    "zero": "scale_zero", "negative": "scale_negative", "min": "scale_min",
+    "max": "scale_max", "power_of_two": "scale_powers", "blocks": "blocks",
+    "blocks_at_max": "blocks_at_max",
+    "blocks_below_half_max": "blocks_below_half",
+    "blocks_all_zero": "blocks_zero", "elements_at_max": "elements_at_max"}
 
 
 def rows_of(program, unit):
@@ -114,25 +141,86 @@ def differences(record, row):
     return found
 
 
-def compare(program, folder, unit, records):
-    """What differs, and how many rows were compared."""
+def printed_differences(record, row):
+    """Of a log that has statistics as text, and no counts."""
+    dtype = record["dtype"].removeprefix("torch.")
+    shape = "[" + ",".join(map(str, record["shape"])) + "]"
+    want = {"dtype": dtype, "shape": shape, "phase": record["phase"]}
+    want.update((k, float(record[k])) for k in ("min", "max", "mean"))
+    want["l2_norm"] = float(record["l2"])
+    return [f"{k} {x} {row[k]}" for k, x in want.items() if row[k] != x]
+
+
+def scales_of(program, unit):
+    """Rows of /quantised by the path of the values, without "#value"."""
+    import h5py
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([program, "--tensor_dir", unit, "--no_plots",
+                        "--output_dir", out], capture_output=True,
+                       check=False)
+        with h5py.File(pathlib.Path(out) / "summary.h5") as f:
+            paths = f["tensors"]["path"]
+            return {paths[row["tensor"]].decode().removesuffix("#value"): row
+                    for row in f["quantised"][:]}
+
+
+def scale_differences(record, row):
+    return [f"{key} {record[key]} {row[column]}"
+            for key, column in SCALES.items()
+            if not near(record[key], row[column])]
+
+
+def kind_of(key, record):
+    """How a record is compared, or why it is not."""
+    if isinstance(record, dict) and "numel" in record:
+        return "row"
+    if key == "" or not isinstance(record, dict):
+        return "sentences on whole units"
+    if key.endswith("#scales"):
+        return "scales"
+    if "shape" in record:
+        return "printed"
+    return "what is no tensor (objects, lines, settings)"
+
+
+def compare_named(program, folder, unit, records, count):
+    """Of a unit without tensors: it is named, and nothing is read."""
+    rows, status, said = rows_of(program, folder / unit)
+    name = pathlib.PurePath(unit).name
+    word = UNNAMED.get(name) or next(
+        w for end, w in NAMED.items() if unit.endswith(end))
+    facts = sum(len(r) if isinstance(r, dict) else 1 for r in records.values())
+    count["curves and facts of files without tensors"] += facts
+    found = [] if word in said else [f"not said: {word!r}, but {said[:200]!r}"]
+    return found + ([f"exit status {status}"] if status != 3 or rows else [])
+
+
+def compare(program, folder, unit, records, count):
+    """What differs; counts rows, and what was not compared."""
     rows, status, said = rows_of(program, folder / unit)
     good = pathlib.PurePath(unit).name.startswith("good-")
-    found, compared = [], 0
+    found, scales = [], None
     if good and status != 0:
         found.append(f"exit status {status}: {said.strip()[:200]}")
     if not good and status == 0 and not said:
         found.append("nothing is said of it")
     for key, record in records.items():
-        if not isinstance(record, dict) or "numel" not in record:
+        kind = kind_of(key, record)
+        count[kind] += 1
+        if kind == "scales":
+            scales = scales or scales_of(program, folder / unit)
+            row = scales.get(key.removesuffix("#scales"))
+            differ = scale_differences
+        elif kind in ("row", "printed"):
+            row = find(rows, key, record)
+            differ = differences if kind == "row" else printed_differences
+        else:
             continue
-        row = find(rows, key, record)
-        compared += 1
         if row is None:
             found.append(f"{key[:80]!r}: no row")
         else:
-            found += [f"{key[:80]!r}: {x}" for x in differences(record, row)]
-    return found, compared
+            found += [f"{key[:80]!r}: {x}" for x in differ(record, row)]
+    return found
 
 
 def main():
@@ -143,20 +231,27 @@ def main():
     for group in groups:
         with open(folder / group / "expected.json", encoding="utf-8") as f:
             expected = json.load(f)
-        count = collections.Counter()
+        units, count = collections.Counter(), collections.Counter()
+        named = group in ("logs", "memory_snapshot")
         for unit, records in expected.items():
-            found, compared = compare(program, folder / group, unit, records)
-            verdict = pathlib.PurePath(unit).name.split("-")[0]
-            count[verdict] += 1
-            count[verdict + " as expected"] += not found
-            count["rows"] += compared
+            found = (compare_named if named else compare)(
+                program, folder / group, unit, records, count)
+            verdict = pathlib.PurePath(unit.split("/")[0] if named
+                                       else unit).name.split("-")[0]
+            units[verdict] += 1
+            units[verdict + " as expected"] += not found
             for line in found:
                 print(f"{group}/{unit}: {line}")
             failed = failed or bool(found)
         print(f"{group}: " + ", ".join(
-            f"{count[v + ' as expected']} of {count[v]} {v}"
-            for v in ("good", "bad", "unsupported") if count[v]) +
-            f"; {count['rows']} rows")
+            f"{units[v + ' as expected']} of {units[v]} {v}"
+            for v in ("good", "bad", "unsupported") if units[v]) +
+            "".join(f"; {count[k]} {word}" for k, word in (
+                ("row", "rows"), ("scales", "rows of scales"),
+                ("printed", "printed rows")) if count[k]))
+        for kind, n in count.items():
+            if kind not in ("row", "scales", "printed"):
+                print(f"  not compared: {n} {kind}")
     return failed
 
 

@@ -339,6 +339,62 @@ Test(incident, equal_changes_of_ranks_are_one_finding)
     stages_clear(&made);
 }
 
+/* Each rank has its part of a model, and a whole has none: only ranks that
+ * have a tensor can be healthy beside it. */
+static const struct tensor parted[] = {
+    {"forward", "input", 1, 0, 1},
+    {"forward", "input", 1, 1, 1},
+    {"forward", "output", 2, 2, 1},
+    {"forward", "whole", 3, -1, 1},
+};
+
+Test(incident, ranks_are_those_that_have_it)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_findings findings = {0};
+    add_tensors(&made.run, parted, 4);
+    begin(&made);
+    change(&made, &parted[0], 40, TP_CHANGE_SHIFT);
+    change(&made, &parted[2], 55, TP_CHANGE_SHIFT);
+    change(&made, &parted[3], 70, TP_CHANGE_SHIFT);
+    group(&made);
+    stages_judge(&made, &findings);
+    cr_assert_eq(findings.count, 3);
+    for (size_t i = 0; i < findings.count; i++) {
+        const struct tp_finding *row = &findings.rows[i];
+        const bool shared = row->iteration == 40;
+        cr_expect_eq(!!strstr(row->evidence, "on this rank only, of 2"),
+                     shared, "%s", row->evidence);
+        cr_expect_eq(!!strstr(row->evidence, "rank"), shared, "%s",
+                     row->evidence);
+        cr_expect_eq(!!strstr(row->suggestion, "ranks were healthy"), shared,
+                     "%s", row->suggestion);
+    }
+    tp_findings_clear(&findings);
+    stages_clear(&made);
+}
+
+Test(incident, all_ranks_that_have_it_are_not_all)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_findings findings = {0};
+    add_tensors(&made.run, parted, 4);
+    begin(&made);
+    change(&made, &parted[0], 40, TP_CHANGE_SHIFT);
+    change(&made, &parted[1], 40, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(incident->ranks, 2);
+    cr_assert_eq(incident->ranks_have, 2);
+    cr_assert_eq(incident->ranks_all, 3);
+    stages_judge(&made, &findings);
+    cr_assert_eq(findings.count, 1);
+    cr_assert(strstr(findings.rows[0].evidence,
+                     "on all 2 ranks that have it at once"));
+    cr_assert(strstr(findings.rows[0].suggestion, "not one rank's alone"));
+    tp_findings_clear(&findings);
+    stages_clear(&made);
+}
+
 /* Three tensors of four ranks, each with a gradient. */
 enum { EACH = 3, RANKS = 4 };
 

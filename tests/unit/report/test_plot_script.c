@@ -181,6 +181,37 @@ Test(plot_script, no_range_is_empty)
     }
 }
 
+/* Characters of the first panel's title. */
+static size_t title_length(const struct tp_panel *panels, size_t count)
+{
+    static const char word[] = "\nset title '";
+    const struct tp_figure figure = make_figure("tiny", panels, count);
+    struct tp_text script = {0};
+    tp_plot_script(&figure, "png", &script);
+    const char *at = strstr(tp_text_get(&script), word);
+    cr_assert_not_null(at);
+    const size_t length = strcspn(at + strlen(word), "'");
+    tp_text_clear(&script);
+    return length;
+}
+
+/* A third of 1200 pixels has 44 characters over axes beside "index 115", and
+ * dots that stand for what is cut take the room of two. */
+Test(plot_script, titles_fit_over_their_axes)
+{
+    static const struct tp_tic names[] = {{0, "index 115"}};
+    const struct tp_panel_series series = {"s", xy, 3, 0};
+    const char *title = "output_layer.weight.exp_avg_sq rank 3 it. 30, 1:789";
+    struct tp_panel panels[6];
+    for (int i = 0; i < 6; i++)
+        panels[i] = make_panel(TP_PANEL_LINES, title, &series, 1);
+    cr_expect_eq(title_length(panels, 1), strlen(title));
+    cr_expect_eq(title_length(panels, 6), 46 + strlen("..."));
+    panels[0].y.tics = names;
+    panels[0].y.tic_count = 1;
+    cr_expect_eq(title_length(panels, 6), 42 + strlen("..."));
+}
+
 static bool has_entry(const struct tp_panel *panels, size_t count,
                       const char *name)
 {
