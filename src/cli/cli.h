@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/number_set.h"
 #include "base/text.h"
@@ -112,9 +113,6 @@ void tp_close_device(const struct tp_options *options,
 
 /* Exit status for a failure that ends the run. */
 int tp_exit_of(enum tp_status status);
-
-/* Seconds of a clock that only goes forward. */
-double tp_now(void);
 
 /* A progress line on stderr, if it is a terminal and the run lasts. */
 struct tp_progress {
