@@ -340,3 +340,32 @@ void tp_summary_merge_packed(struct tp_summary *into,
         into->bins[next++] += count;
     }
 }
+
+/* A number that ends before `end`; NULL: it does not. */
+static const uint8_t *get_within(const uint8_t *at, const uint8_t *end,
+                                 uint64_t *number)
+{
+    const uint8_t *last = at;
+    while (last < end && *last & 0x80)
+        last++;
+    return last < end && last - at < 10 ? get_number(at, number) : NULL;
+}
+
+size_t tp_packed_bytes(const void *memory, size_t room)
+{
+    const struct tp_packed *packed = memory;
+    const size_t head = offsetof(struct tp_packed, bins);
+    if (room < head || packed->bin_bytes > room - head)
+        return 0;
+    const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
+    uint64_t next = 0;
+    while (at < end) {
+        uint64_t skip, count;
+        at = get_within(at, end, &skip);
+        at = at ? get_within(at, end, &count) : NULL;
+        if (!at || skip >= TP_SUMMARY_BINS - next)
+            return 0;
+        next += skip + 1;
+    }
+    return head + packed->bin_bytes;
+}
