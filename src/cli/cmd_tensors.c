@@ -104,7 +104,19 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
 int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
-        .check = check, .read = read_inputs, TP_TENSOR_STEPS};
+        .hdf5 = "summary.h5",
+        .findings = "findings.json",
+        .report = "report.txt",
+        .check = check,
+        .read = read_inputs,
+        .judge = tp_tensor_judge,
+        .write = tp_tensor_write,
+        .draw = tp_tensor_draw,
+        .text = tp_tensor_text,
+        .json = tp_tensor_json,
+        .findings_json = tp_tensor_findings,
+        .clear = tp_tensor_clear,
+    };
     struct tp_tensor_session s = {.frame = {.options = options}};
     return tp_frame_run(&steps, &s, argc, argv);
 }

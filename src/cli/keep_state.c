@@ -22,12 +22,10 @@ enum tp_status tp_compare_shapes(const char *ours, const char *theirs,
         const int a = take_line(&ours), b = take_line(&theirs);
         if (a == b && memcmp(left, right, (size_t)a) == 0)
             continue;
-        const int name = (int)strcspn(left, "=\n");
         return tp_fail(err, TP_E_USAGE, -1,
-                       "made with other options: --%.*s in %s, --%.*s here; "
-                       "rows of both cannot stand side by side. Name another "
-                       "file, or give the same --%.*s",
-                       b, right, what, a, left, name, left);
+                       "made with other options: --%.*s in %s, --%.*s here: "
+                       "rows of both cannot stand side by side",
+                       b, right, what, a, left);
     }
     return TP_OK;
 }

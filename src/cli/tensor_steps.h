@@ -44,12 +44,4 @@ void tp_tensor_json(const void *session, struct tp_text *text);
 void tp_tensor_findings(const void *session, struct tp_text *text);
 void tp_tensor_clear(void *session);
 
-/* All of them but `check` and `read`, which are to be filled in. */
-#define TP_TENSOR_STEPS                                                  \
-    .hdf5 = "summary.h5", .findings = "findings.json",                   \
-    .report = "report.txt", .judge = tp_tensor_judge,                    \
-    .write = tp_tensor_write, .draw = tp_tensor_draw,                    \
-    .text = tp_tensor_text, .json = tp_tensor_json,                      \
-    .findings_json = tp_tensor_findings, .clear = tp_tensor_clear
-
 #endif

@@ -524,6 +524,11 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     return TP_OK;
 }
 
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
 /* A record for each file, those of an earlier run where they hold. */
 static enum tp_status make_records(struct collector *c, struct tp_error *err)
 {
@@ -548,6 +553,9 @@ static enum tp_status make_records(struct collector *c, struct tp_error *err)
                                .modified = files->files[i].modified};
     for (size_t i = 0; i < files->problem_count; i++)
         records->problems[records->problem_count++] = files->problems[i];
+    if (records->problem_count) /* as those of several states are */
+        qsort(records->problems, records->problem_count,
+              sizeof *records->problems, compare_texts);
     if (keeper)
         tp_records_reuse(keeper->known, c->options->dims, records,
                          keeper->reused);
