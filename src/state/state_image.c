@@ -3,12 +3,13 @@
  * The file of a state. HDF5 so that other programs can look into it: each part
  * is a dataset, parts of words are compound rows with the members' names. They
  * are contiguous and not deflated: a merge reads 10^6 rows a second, more than
- * deflate gives, and what is written is read once or twice. HDF5 has no digest
- * of contiguous data, and the library trusts what it finds, so the whole file
- * is checked first, by length and CRC-32 in a user block of text before it.
+ * deflate gives, and what is written is read once or twice. So where a part
+ * lies is known, and it is read from there to where it stays, in one pass over
+ * the file, with the CRC-32 of all of it.
  *
- * Alternative: a file format of our own, mapped, which nothing else can read.
- * Cost: two passes over the file to read it, one of them in memory by then.
+ * Reading by HDF5 took three passes, one for a checksum, which the library does
+ * not have of contiguous data, one of its own, and a copy. A mapped file would
+ * need none, but ends the process when the disk fails or the file is cut.
  */
 #include "state/state_image.h"
 
@@ -26,7 +27,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-enum { BLOCK = 512, CHUNK = 1 << 20, WORD = 8 };
+enum { BLOCK = 1024, CHUNK = 1 << 20, WORD = 8 };
 
 static const char *const part_names[TP_STATE_PARTS] = {
     [TP_STATE_WORDS] = "words",       [TP_STATE_NAMES] = "names",
@@ -34,14 +35,15 @@ static const char *const part_names[TP_STATE_PARTS] = {
     [TP_STATE_ROWS] = "rows",         [TP_STATE_SKIPPED] = "skipped",
     [TP_STATE_NUMBERS] = "numbers",   [TP_STATE_MEMO] = "memo",
     [TP_STATE_PROBLEMS] = "problems", [TP_STATE_RESULTS] = "results",
+    [TP_STATE_OPTIONS] = "options",   [TP_STATE_ROOTS] = "roots",
 };
 
 void tp_state_image_clear(struct tp_state_image *image)
 {
-    for (int i = 0; i < TP_STATE_PARTS; i++)
-        free(image->parts[i].data);
-    free(image->options);
-    free(image->roots);
+    for (int i = 0; i < TP_STATE_PARTS; i++) {
+        if (image->parts[i].capacity)
+            free(image->parts[i].data);
+    }
     memset(image, 0, sizeof *image);
 }
 
@@ -97,9 +99,15 @@ static hid_t type_of(int part)
     return type;
 }
 
+/* Where a part lies in the file. */
+struct place {
+    uint64_t offset, size;
+};
+
 /* --- writing -------------------------------------------------------------- */
 
-static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes)
+static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes,
+                       struct place *place)
 {
     const hsize_t count = bytes->size / unit_of(part);
     const hid_t type = type_of(part);
@@ -113,6 +121,8 @@ static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes)
     bool done =
         set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL,
                                             H5P_DEFAULT, bytes->data) >= 0);
+    place->size = bytes->size;
+    place->offset = done && count ? H5Dget_offset(set) : BLOCK;
     if (set >= 0)
         done = H5Dclose(set) >= 0 && done;
     if (properties >= 0)
@@ -124,35 +134,16 @@ static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes)
     return done;
 }
 
-/* A text as bytes, which an attribute cannot have 64 KiB of. */
-static bool write_text(hid_t file, const char *name, const char *text)
-{
-    const hsize_t count = strlen(text) + 1;
-    const hid_t space = H5Screate_simple(1, &count, NULL);
-    hid_t set = -1;
-    if (space >= 0)
-        set = H5Dcreate2(file, name, H5T_NATIVE_UINT8, space, H5P_DEFAULT,
-                         H5P_DEFAULT, H5P_DEFAULT);
-    bool done = set >= 0 && H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL,
-                                     H5P_DEFAULT, text) >= 0;
-    if (set >= 0)
-        H5Dclose(set);
-    if (space >= 0)
-        H5Sclose(space);
-    return done;
-}
-
-static bool write_hdf5(const char *path, const struct tp_state_image *image)
+static bool write_hdf5(const char *path, const struct tp_state_image *image,
+                       struct place places[TP_STATE_PARTS])
 {
     const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
     hid_t file = -1;
     if (properties >= 0 && H5Pset_userblock(properties, BLOCK) >= 0)
         file = H5Fcreate(path, H5F_ACC_TRUNC, properties, H5P_DEFAULT);
-    bool done = file >= 0 && write_text(file, "options", image->options) &&
-                write_text(file, "roots", image->roots) &&
-                write_text(file, "whole", image->whole ? "yes" : "no");
+    bool done = file >= 0;
     for (int i = 0; i < TP_STATE_PARTS && done; i++)
-        done = write_part(file, i, &image->parts[i]);
+        done = write_part(file, i, &image->parts[i], &places[i]);
     if (file >= 0)
         done = H5Fclose(file) >= 0 && done;
     if (properties >= 0)
@@ -160,57 +151,66 @@ static bool write_hdf5(const char *path, const struct tp_state_image *image)
     return done;
 }
 
-/* Length and CRC-32 of what is behind the user block. */
-static bool check_rest(int fd, uint64_t *length, uint32_t *crc)
+/* Adds to a CRC-32 what is behind the user block. */
+static bool add_rest(int fd, uint32_t *crc)
 {
     unsigned char *buffer = malloc(CHUNK);
+    off_t at = BLOCK;
     ssize_t got = -1;
-    *length = 0;
-    *crc = libdeflate_crc32(0, NULL, 0);
-    while (buffer &&
-           (got = pread(fd, buffer, CHUNK, (off_t)(BLOCK + *length))) > 0) {
+    while (buffer && (got = pread(fd, buffer, CHUNK, at)) > 0) {
         *crc = libdeflate_crc32(*crc, buffer, (size_t)got);
-        *length += (uint64_t)got;
+        at += got;
     }
     free(buffer);
     return got == 0;
 }
 
-static bool write_block(const char *path)
+/* The lines before the HDF5 file. */
+static bool write_block(const char *path, const struct tp_state_image *image,
+                        const struct place places[TP_STATE_PARTS])
 {
     char block[BLOCK] = "", layout[TP_STATE_LAYOUT_BYTES];
-    uint64_t length;
-    uint32_t crc;
+    struct stat info;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool done = check_rest(fd, &length, &crc);
+    bool done = fstat(fd, &info) == 0;
     tp_state_layout(layout);
-    snprintf(block, sizeof block,
-             "tprof-analyze state\nschema %d\nlayout %s\nbytes %" PRIu64
-             "\ncrc32 %08" PRIx32 "\n",
-             TP_STATE_SCHEMA, layout, length, crc);
+    size_t used = (size_t)snprintf(
+        block, sizeof block,
+        "tprof-analyze state\nschema %d\nlayout %s\nwhole %s\nbytes %" PRIu64
+        "\n",
+        TP_STATE_SCHEMA, layout, image->whole ? "yes" : "no",
+        done ? (uint64_t)info.st_size : 0);
+    for (int i = 0; i < TP_STATE_PARTS; i++)
+        used +=
+            (size_t)snprintf(block + used, sizeof block - used,
+                             "part %s %" PRIu64 " %" PRIu64 "\n", part_names[i],
+                             places[i].offset, places[i].size);
+    uint32_t crc = libdeflate_crc32(0, block, used);
+    done = done && add_rest(fd, &crc);
+    snprintf(block + used, sizeof block - used, "crc32 %08" PRIx32 "\n", crc);
     done = done && pwrite(fd, block, sizeof block, 0) == (ssize_t)sizeof block;
     return close(fd) == 0 && done;
 }
 
-/* The library prints its own account of what fails otherwise. */
-static void be_quiet(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
+/* A line is at most of a name of 8 and two numbers of 20 digits. */
+_Static_assert(TP_STATE_PARTS *(sizeof "part 12345678  \n" + 40) + 200 <= BLOCK,
+               "the lines fit");
 
 enum tp_status tp_state_image_write(const char *path,
                                     const struct tp_state_image *image,
                                     struct tp_error *err)
 {
+    struct place places[TP_STATE_PARTS];
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
-    be_quiet();
+    /* the library prints its own account of what fails otherwise */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
     enum tp_status status = TP_OK;
-    if (write_hdf5(aside, image) && write_block(aside)) {
+    if (write_hdf5(aside, image, places) && write_block(aside, image, places)) {
         status = tp_file_commit(aside, path, err);
     } else {
         status = errno ? tp_fail_errno(err, "cannot write %s", path)
@@ -222,6 +222,16 @@ enum tp_status tp_state_image_write(const char *path,
 }
 
 /* --- reading -------------------------------------------------------------- */
+
+/* A file under way. */
+struct input {
+    int fd;
+    uint64_t at;  /* what was read, with the user block                    */
+    uint64_t end; /* what there is to be                                   */
+    uint32_t crc; /* of what was read                                      */
+    struct tp_arena *arena;
+    struct tp_error *err;
+};
 
 /* The value of a line "name value" of the user block; "": there is none. */
 static void line_of(const char *block, const char *name, char value[64])
@@ -261,113 +271,169 @@ static enum tp_status check_block(const char *block, struct tp_error *err)
     return TP_OK;
 }
 
-/* Whether the file is as it was written. */
-static enum tp_status check_file(const char *path, struct tp_error *err)
+static enum tp_status fail_changed(struct tp_error *err)
 {
-    char block[BLOCK + 1] = "", bytes[64], crc[64];
-    uint64_t length;
-    uint32_t its;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT
-                   ? tp_fail(err, TP_E_NOT_FOUND, -1, "no such file")
-                   : tp_fail_errno(err, "cannot read it");
-    const ssize_t got = pread(fd, block, BLOCK, 0);
-    enum tp_status status = TP_OK;
-    if (got < 0 || !check_rest(fd, &length, &its))
-        status = tp_fail_errno(err, "cannot read it");
-    close(fd);
-    if (status == TP_OK)
-        status = check_block(block, err);
-    if (status != TP_OK)
-        return status;
-    line_of(block, "bytes", bytes);
-    line_of(block, "crc32", crc);
-    const uint64_t all = strtoull(bytes, NULL, 10);
-    if (length < all)
-        return tp_fail(err, TP_E_DAMAGED, (int64_t)(BLOCK + length),
-                       "a state that is cut off: %" PRIu64 " of %" PRIu64
-                       " bytes are there",
-                       length, all);
-    if (!*crc || length != all || its != strtoul(crc, NULL, 16))
-        return tp_fail(err, TP_E_DAMAGED, -1,
-                       "a damaged state: its bytes are not those that were "
-                       "written");
+    return tp_fail(err, TP_E_DAMAGED, -1,
+                   "a damaged state: its bytes are not those that were "
+                   "written");
+}
+
+/* The next bytes of the file. */
+static enum tp_status read_next(struct input *in, unsigned char *into,
+                                uint64_t size)
+{
+    while (size > 0) {
+        const size_t most = size < CHUNK ? (size_t)size : CHUNK;
+        const ssize_t got = pread(in->fd, into, most, (off_t)in->at);
+        if (got < 0)
+            return tp_fail_errno(in->err, "cannot read it");
+        if (got == 0)
+            return fail_changed(in->err);
+        in->crc = libdeflate_crc32(in->crc, into, (size_t)got);
+        in->at += (uint64_t)got;
+        into += got;
+        size -= (uint64_t)got;
+    }
     return TP_OK;
 }
 
-static enum tp_status read_set(hid_t file, const char *name, hid_t type,
-                               size_t unit, struct tp_state_bytes *bytes,
-                               struct tp_error *err)
+/* What lies between parts. */
+static enum tp_status skip_to(struct input *in, uint64_t offset)
 {
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-    const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
-    const hssize_t count =
-        space >= 0 ? H5Sget_simple_extent_npoints(space) : -1;
+    enum { ROOM = 4096 };
+    unsigned char bytes[ROOM];
     enum tp_status status = TP_OK;
-    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / unit)
-        status = tp_fail(err, TP_E_DAMAGED, -1, "a state without %s", name);
-    else if (!(bytes->data = malloc((size_t)count * unit + 1)))
-        status = tp_fail_memory(err);
-    else if (count &&
-             H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes->data) < 0)
-        status = tp_fail(err, TP_E_DAMAGED, -1,
-                         "a state whose %s cannot be read", name);
-    else
-        bytes->size = bytes->capacity = (size_t)count * unit;
-    if (space >= 0)
-        H5Sclose(space);
-    if (set >= 0)
-        H5Dclose(set);
+    while (in->at < offset && status == TP_OK)
+        status = read_next(in, bytes,
+                           offset - in->at < ROOM ? offset - in->at : ROOM);
     return status;
 }
 
-static enum tp_status read_part(hid_t file, int part,
-                                struct tp_state_bytes *bytes,
-                                struct tp_error *err)
+/* Numbers and names stay as they are read, for the rows. */
+static enum tp_status read_part(struct input *in, int part,
+                                const struct place *place,
+                                struct tp_state_bytes *bytes)
 {
-    const hid_t type = type_of(part);
-    if (type < 0)
-        return tp_fail_memory(err);
-    enum tp_status status =
-        read_set(file, part_names[part], type, unit_of(part), bytes, err);
-    H5Tclose(type);
-    return status;
+    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_NAMES;
+    enum tp_status status = skip_to(in, place->offset);
+    if (status != TP_OK)
+        return status;
+    const size_t size = (size_t)place->size;
+    bytes->data = stays ? tp_arena_alloc(in->arena, size) : malloc(size + 1);
+    bytes->size = size;
+    bytes->capacity = stays ? 0 : size + 1;
+    return bytes->data ? read_next(in, bytes->data, size)
+                       : tp_fail_memory(in->err);
 }
 
-static enum tp_status read_text(hid_t file, const char *name, char **text,
-                                struct tp_error *err)
+/* The parts in the order of their places, which are within the file and do not
+ * overlap; false: they are not. */
+static bool order_parts(const char *block, const struct input *in,
+                        struct place places[TP_STATE_PARTS],
+                        int order[TP_STATE_PARTS])
 {
-    struct tp_state_bytes bytes = {0};
-    enum tp_status status =
-        read_set(file, name, H5T_NATIVE_UINT8, 1, &bytes, err);
-    if (status == TP_OK) /* there is a byte more, of zero */
-        bytes.data[bytes.size] = '\0';
-    *text = (char *)bytes.data;
+    for (int i = 0; i < TP_STATE_PARTS; i++) {
+        char name[32], value[64], *end;
+        int k = i;
+        snprintf(name, sizeof name, "part %s", part_names[i]);
+        line_of(block, name, value);
+        places[i].offset = strtoull(value, &end, 10);
+        places[i].size = strtoull(end, NULL, 10);
+        if (places[i].offset < BLOCK || places[i].offset > in->end ||
+            places[i].size > in->end - places[i].offset ||
+            places[i].size % unit_of(i))
+            return false;
+        for (;
+             k > 0 && places[order[k - 1]].offset + places[order[k - 1]].size >
+                          places[i].offset;
+             k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 1; i < TP_STATE_PARTS; i++) {
+        const struct place *before = &places[order[i - 1]];
+        if (before->offset + before->size > places[order[i]].offset)
+            return false;
+    }
+    return true;
+}
+
+/* The lines before that of the CRC-32, which is the last; behind it there is
+ * nothing. */
+static bool find_crc(const char *block, size_t *length, uint32_t *crc)
+{
+    const char *line = strstr(block, "\ncrc32 ");
+    char *end;
+    if (!line)
+        return false;
+    *length = (size_t)(line + 1 - block);
+    *crc = (uint32_t)strtoul(line + strlen("\ncrc32 "), &end, 16);
+    const char *rest = end + (*end == '\n');
+    while (rest < block + BLOCK && !*rest)
+        rest++;
+    return *end == '\n' && rest == block + BLOCK;
+}
+
+/* Everything behind the user block. */
+static enum tp_status read_parts(struct input *in, const char *block,
+                                 struct tp_state_image *image)
+{
+    struct place places[TP_STATE_PARTS];
+    int order[TP_STATE_PARTS];
+    char whole[64];
+    size_t length;
+    uint32_t crc;
+    if (!find_crc(block, &length, &crc) ||
+        !order_parts(block, in, places, order))
+        return fail_changed(in->err);
+    enum tp_status status = TP_OK;
+    in->crc = libdeflate_crc32(0, block, length);
+    for (int i = 0; i < TP_STATE_PARTS && status == TP_OK; i++)
+        status =
+            read_part(in, order[i], &places[order[i]], &image->parts[order[i]]);
+    if (status == TP_OK)
+        status = skip_to(in, in->end);
+    if (status == TP_OK && in->crc != crc)
+        status = fail_changed(in->err);
+    line_of(block, "whole", whole);
+    image->whole = strcmp(whole, "yes") == 0;
     return status;
 }
 
-enum tp_status tp_state_image_read(const char *path,
+static enum tp_status read_file(struct input *in, struct tp_state_image *image)
+{
+    char block[BLOCK + 1] = "", bytes[64];
+    struct stat info;
+    const ssize_t got = pread(in->fd, block, BLOCK, 0);
+    if (got < 0 || fstat(in->fd, &info) != 0)
+        return tp_fail_errno(in->err, "cannot read it");
+    enum tp_status status = check_block(block, in->err);
+    if (status != TP_OK)
+        return status;
+    line_of(block, "bytes", bytes);
+    in->at = BLOCK;
+    in->end = strtoull(bytes, NULL, 10);
+    if ((uint64_t)info.st_size < in->end || got < BLOCK)
+        return tp_fail(in->err, TP_E_DAMAGED, (int64_t)info.st_size,
+                       "a state that is cut off: %" PRIu64 " of %" PRIu64
+                       " bytes are there",
+                       (uint64_t)info.st_size, in->end);
+    if ((uint64_t)info.st_size > in->end || in->end < BLOCK)
+        return fail_changed(in->err);
+    return read_parts(in, block, image);
+}
+
+enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
                                    struct tp_state_image *image,
                                    struct tp_error *err)
 {
-    enum tp_status status = check_file(path, err);
-    if (status != TP_OK)
-        return status;
-    be_quiet();
-    char *whole = NULL;
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0)
-        return tp_fail(err, TP_E_DAMAGED, -1, "a state that HDF5 cannot read");
-    status = read_text(file, "options", &image->options, err);
-    if (status == TP_OK)
-        status = read_text(file, "roots", &image->roots, err);
-    if (status == TP_OK)
-        status = read_text(file, "whole", &whole, err);
-    image->whole = whole && strcmp(whole, "yes") == 0;
-    free(whole);
-    for (int i = 0; i < TP_STATE_PARTS && status == TP_OK; i++)
-        status = read_part(file, i, &image->parts[i], err);
-    H5Fclose(file);
+    struct input in = {
+        .fd = open(path, O_RDONLY | O_CLOEXEC), .arena = arena, .err = err};
+    if (in.fd < 0)
+        return errno == ENOENT
+                   ? tp_fail(err, TP_E_NOT_FOUND, -1, "no such file")
+                   : tp_fail_errno(err, "cannot read it");
+    enum tp_status status = read_file(&in, image);
+    close(in.fd);
     return status;
 }

@@ -17,6 +17,8 @@ enum tp_state_part {
     TP_STATE_PROBLEMS, /* numbers of names                                 */
     TP_STATE_MEMO,
     TP_STATE_RESULTS, /* of the memo                                      */
+    TP_STATE_OPTIONS, /* texts of tp_state_header                         */
+    TP_STATE_ROOTS,
     TP_STATE_PARTS
 };
 

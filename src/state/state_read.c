@@ -21,7 +21,6 @@ struct reader {
     struct tp_state_image *image;
     struct tp_state *state;
     struct tp_state_words words, names;
-    struct tp_state_bytes kept; /* the numbers, in the arena               */
     struct tp_state_reader numbers;
     size_t at[TP_STATE_PARTS]; /* in words                                 */
     uint64_t last_target; /* a word and its number format                  */
@@ -53,6 +52,22 @@ static size_t count_texts(const struct tp_state_bytes *part)
     return part->size == 0 || !part->data[part->size - 1] ? count : SIZE_MAX;
 }
 
+/* What rows point to is the arena's, unless an image was made otherwise. */
+static enum tp_status keep_part(struct reader *r, enum tp_state_part part)
+{
+    struct tp_state_bytes *bytes = &r->image->parts[part];
+    if (bytes->capacity == 0)
+        return TP_OK;
+    unsigned char *kept = tp_arena_alloc(r->state->records.arena, bytes->size);
+    if (!kept)
+        return tp_fail_memory(r->err);
+    if (bytes->size)
+        memcpy(kept, bytes->data, bytes->size);
+    free(bytes->data);
+    *bytes = (struct tp_state_bytes){.data = kept, .size = bytes->size};
+    return TP_OK;
+}
+
 /* The texts of a part; names stay where they are, words are interned. */
 static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
                                  struct tp_state_words *texts)
@@ -63,15 +78,12 @@ static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
     if (texts->count == SIZE_MAX)
         return fail(r, "the end of its texts");
     texts->texts = calloc(texts->count + 1, sizeof *texts->texts);
-    char *copy = tp_arena_alloc(records->arena, bytes->size);
-    if (!texts->texts || !copy)
+    if (!texts->texts)
         return tp_fail_memory(r->err);
-    if (bytes->size && part == TP_STATE_NAMES)
-        memcpy(copy, bytes->data, bytes->size);
     const char *at = (const char *)bytes->data;
     for (size_t i = 0; i < texts->count; at += strlen(at) + 1, i++) {
         texts->texts[i] = part == TP_STATE_NAMES
-                              ? copy + (at - (const char *)bytes->data)
+                              ? at
                               : tp_intern(&records->texts, records->arena, at);
         if (!texts->texts[i])
             return tp_fail_memory(r->err);
@@ -334,32 +346,18 @@ static enum tp_status read_memo(struct reader *r, struct tp_memo *memo)
     return status;
 }
 
-/* What is packed goes over to the arena. */
-static enum tp_status keep_numbers(struct reader *r)
-{
-    struct tp_state_bytes *numbers = &r->image->parts[TP_STATE_NUMBERS];
-    unsigned char *kept =
-        tp_arena_alloc(r->state->records.arena, numbers->size);
-    if (!kept)
-        return tp_fail_memory(r->err);
-    if (numbers->size)
-        memcpy(kept, numbers->data, numbers->size);
-    r->kept = (struct tp_state_bytes){.data = kept, .size = numbers->size};
-    r->numbers =
-        (struct tp_state_reader){.numbers = &r->kept, .words = r->words};
-    free(numbers->data);
-    *numbers = (struct tp_state_bytes){.size = 0};
-    return TP_OK;
-}
-
 static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
 {
-    enum tp_status status = read_texts(r, TP_STATE_WORDS, &r->words);
+    enum tp_status status = keep_part(r, TP_STATE_NAMES);
+    if (status == TP_OK)
+        status = keep_part(r, TP_STATE_NUMBERS);
+    if (status == TP_OK)
+        status = read_texts(r, TP_STATE_WORDS, &r->words);
     if (status == TP_OK)
         status = read_texts(r, TP_STATE_NAMES, &r->names);
-    if (status == TP_OK)
-        status = keep_numbers(r);
     r->last_target = UINT64_MAX;
+    r->numbers = (struct tp_state_reader){
+        .numbers = &r->image->parts[TP_STATE_NUMBERS], .words = r->words};
     if (status == TP_OK)
         status = read_records(r);
     if (status == TP_OK)
@@ -369,27 +367,40 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     return status;
 }
 
+/* A text of the header. */
+static enum tp_status read_header(const struct reader *r,
+                                  enum tp_state_part part, char **text)
+{
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    if (count_texts(bytes) != 1)
+        return fail(r, "its header");
+    *text = strdup((const char *)bytes->data);
+    return *text ? TP_OK : tp_fail_memory(r->err);
+}
+
 enum tp_status tp_state_decode(struct tp_state_image *image,
                                struct tp_state *state, struct tp_memo *memo,
                                struct tp_error *err)
 {
     struct reader r = {.image = image, .state = state, .err = err};
-    enum tp_status status = read_all(&r, memo);
+    enum tp_status status = read_header(&r, TP_STATE_OPTIONS, &state->options);
+    if (status == TP_OK)
+        status = read_header(&r, TP_STATE_ROOTS, &state->roots);
+    if (status == TP_OK)
+        status = read_all(&r, memo);
     free(r.words.texts);
     free(r.names.texts);
-    state->options = image->options;
-    state->roots = image->roots;
     state->whole = image->whole;
     state->casts = r.numbers.casts;
-    image->options = image->roots = NULL;
     return status;
 }
 
 enum tp_status tp_state_read(const char *path, struct tp_state *state,
                              struct tp_memo *memo, struct tp_error *err)
 {
-    struct tp_state_image image = {.options = NULL};
-    enum tp_status status = tp_state_image_read(path, &image, err);
+    struct tp_state_image image = {.whole = false};
+    enum tp_status status =
+        tp_state_image_read(path, state->records.arena, &image, err);
     if (status == TP_OK)
         status = tp_state_decode(&image, state, memo, err);
     tp_state_image_clear(&image);

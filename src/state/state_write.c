@@ -232,12 +232,13 @@ enum tp_status tp_state_write(const char *path,
     struct writer w = {.err = err};
     w.words.part = &w.image.parts[TP_STATE_WORDS];
     w.names.part = &w.image.parts[TP_STATE_NAMES];
-    w.image.options = strdup(header->options);
-    w.image.roots = strdup(header->roots);
     w.image.whole = header->whole;
-    enum tp_status status = w.image.options && w.image.roots
-                                ? write_all(&w, records, memo)
-                                : tp_fail_memory(err);
+    enum tp_status status =
+        add_text(&w.image.parts[TP_STATE_OPTIONS], header->options, err);
+    if (status == TP_OK)
+        status = add_text(&w.image.parts[TP_STATE_ROOTS], header->roots, err);
+    if (status == TP_OK)
+        status = write_all(&w, records, memo);
     if (status == TP_OK)
         status = tp_state_image_write(path, &w.image, err);
     tp_state_image_clear(&w.image);
@@ -249,8 +250,9 @@ enum tp_status tp_state_write(const char *path,
 enum tp_status tp_state_keep_memo(const char *path, const struct tp_memo *memo,
                                   struct tp_error *err)
 {
-    struct tp_state_image image = {.options = NULL};
-    enum tp_status status = tp_state_image_read(path, &image, err);
+    struct tp_state_image image = {.whole = false};
+    struct tp_arena arena = {0};
+    enum tp_status status = tp_state_image_read(path, &arena, &image, err);
     image.parts[TP_STATE_MEMO].size = 0;
     image.parts[TP_STATE_RESULTS].size = 0;
     if (status == TP_OK)
@@ -258,5 +260,6 @@ enum tp_status tp_state_keep_memo(const char *path, const struct tp_memo *memo,
     if (status == TP_OK)
         status = tp_state_image_write(path, &image, err);
     tp_state_image_clear(&image);
+    tp_arena_clear(&arena);
     return status;
 }
