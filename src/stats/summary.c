@@ -355,7 +355,9 @@ size_t tp_packed_bytes(const void *memory, size_t room)
 {
     const struct tp_packed *packed = memory;
     const size_t head = offsetof(struct tp_packed, bins);
-    if (room < head || packed->bin_bytes > room - head)
+    if (room < head || packed->bin_bytes > room - head ||
+        packed->moments.scale % 400 || packed->moments.scale > 1200 ||
+        packed->moments.scale < -1200)
         return 0;
     const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
     uint64_t next = 0;
