@@ -30,22 +30,18 @@ static enum tp_status read_states(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->tensors.frame.options;
     struct tp_state_merge *merge = &s->merge;
-    merge->arena = &s->tensors.run.arena;
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (tp_interrupted)
-            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-        enum tp_status status =
-            tp_state_merge_add(merge, options->inputs[i], &s->memo, err);
-        if (status == TP_OK)
-            status = tp_compare_shapes(merge->states[i].options,
-                                       merge->states[0].options,
-                                       options->inputs[0], err);
-        if (status != TP_OK) {
-            tp_error_in_file(err, options->inputs[i]);
-            return status;
-        }
+    const struct tp_state_merge_from from = {
+        options->inputs, options->input_count, &s->memo, &tp_interrupted};
+    enum tp_status status =
+        tp_state_merge_read(merge, &from, s->tensors.frame.pool, err);
+    for (size_t i = 1; i < merge->count && status == TP_OK; i++) {
+        status =
+            tp_compare_shapes(merge->states[i].options,
+                              merge->states[0].options, merge->paths[0], err);
+        if (status != TP_OK)
+            tp_error_in_file(err, merge->paths[i]);
     }
-    return TP_OK;
+    return status;
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -139,7 +135,8 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     if (status == TP_OK)
         status = take_options(s, err);
     if (status == TP_OK)
-        status = tp_state_merge_records(&s->merge, s->options.dims, err);
+        status = tp_state_merge_records(&s->merge, s->options.dims, &run->arena,
+                                        err);
     if (status == TP_OK)
         status = tp_state_merge_files(&s->merge, &run->files, err);
     if (status != TP_OK)

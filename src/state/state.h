@@ -17,10 +17,19 @@ struct tp_state_header {
     bool whole;          /* all of it was                                  */
 };
 
+/* Words that states which are read at a time share, under a lock. */
+struct tp_state_words_of_all {
+    pthread_mutex_t lock;
+    struct tp_intern texts;
+    struct tp_arena arena;
+};
+
 /* One that was read; all-zero bytes with an arena for the records: empty. */
 struct tp_state {
     char *options, *roots;
     bool whole;
+    struct tp_state_words_of_all *shared; /* borrowed; NULL: words are those of
+                                             the records                   */
     size_t casts; /* its rows have casts below this of their plan          */
     struct tp_records records; /* done, all of them; sorted by path        */
 };
@@ -45,7 +54,8 @@ enum tp_status tp_state_keep_memo(const char *path, const struct tp_memo *memo,
 /*
  * Reads a state into `state`, whose records have an arena, and adds what it has
  * of a memo. Texts are interned with those of state->records.texts. Fails as
- * tp_state_image_read; the error names the file. One state at a time.
+ * tp_state_image_read; the error names the file. Any number of threads with
+ * states and arenas of their own.
  */
 enum tp_status tp_state_read(const char *path, struct tp_state *state,
                              struct tp_memo *memo, struct tp_error *err);

@@ -68,12 +68,37 @@ static enum tp_status keep_part(struct reader *r, enum tp_state_part part)
     return TP_OK;
 }
 
-/* The texts of a part; names stay where they are, words are interned. */
+/* One pointer for each word. */
+static enum tp_status intern_texts(struct reader *r, struct tp_intern *set,
+                                   struct tp_arena *arena,
+                                   struct tp_state_words *texts)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < texts->count && status == TP_OK; i++) {
+        texts->texts[i] = tp_intern(set, arena, texts->texts[i]);
+        status = texts->texts[i] ? TP_OK : tp_fail_memory(r->err);
+    }
+    return status;
+}
+
+static enum tp_status intern_words(struct reader *r)
+{
+    struct tp_records *records = &r->state->records;
+    struct tp_state_words_of_all *shared = r->state->shared;
+    if (!shared)
+        return intern_texts(r, &records->texts, records->arena, &r->words);
+    pthread_mutex_lock(&shared->lock);
+    enum tp_status status =
+        intern_texts(r, &shared->texts, &shared->arena, &r->words);
+    pthread_mutex_unlock(&shared->lock);
+    return status;
+}
+
+/* The texts of a part, where they lie. */
 static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
                                  struct tp_state_words *texts)
 {
     const struct tp_state_bytes *bytes = &r->image->parts[part];
-    struct tp_records *records = &r->state->records;
     texts->count = count_texts(bytes);
     if (texts->count == SIZE_MAX)
         return fail(r, "the end of its texts");
@@ -81,13 +106,8 @@ static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
     if (!texts->texts)
         return tp_fail_memory(r->err);
     const char *at = (const char *)bytes->data;
-    for (size_t i = 0; i < texts->count; at += strlen(at) + 1, i++) {
-        texts->texts[i] = part == TP_STATE_NAMES
-                              ? at
-                              : tp_intern(&records->texts, records->arena, at);
-        if (!texts->texts[i])
-            return tp_fail_memory(r->err);
-    }
+    for (size_t i = 0; i < texts->count; at += strlen(at) + 1, i++)
+        texts->texts[i] = at;
     return TP_OK;
 }
 
@@ -354,6 +374,8 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     if (status == TP_OK)
         status = read_texts(r, TP_STATE_WORDS, &r->words);
     if (status == TP_OK)
+        status = intern_words(r);
+    if (status == TP_OK)
         status = read_texts(r, TP_STATE_NAMES, &r->names);
     r->last_target = UINT64_MAX;
     r->numbers = (struct tp_state_reader){
@@ -362,8 +384,11 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
         status = read_records(r);
     if (status == TP_OK)
         status = read_problems(r);
-    if (status == TP_OK && memo)
+    if (status == TP_OK && memo) {
+        pthread_mutex_lock(&memo->lock);
         status = read_memo(r, memo);
+        pthread_mutex_unlock(&memo->lock);
+    }
     return status;
 }
 

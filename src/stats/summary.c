@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/base128.h"
 #include "stats/bins.h"
 #include "stats/summary_math.h"
 
@@ -269,7 +270,7 @@ static const uint8_t *get_number(const uint8_t *at, uint64_t *number)
 {
     *number = 0;
     for (int shift = 0;; shift += 7) {
-        *number |= (uint64_t)(*at & 0x7f) << shift;
+        *number |= (uint64_t)(*at & 0x7f) << (shift & 63);
         if (!(*at++ & 0x80))
             return at;
     }
@@ -336,19 +337,11 @@ void tp_summary_merge_packed(struct tp_summary *into,
         uint64_t skip, count;
         at = get_number(at, &skip);
         at = get_number(at, &count);
+        if (skip >= TP_SUMMARY_BINS - next)
+            return; /* what was read from a file may be anything */
         next += (unsigned)skip;
         into->bins[next++] += count;
     }
-}
-
-/* A number that ends before `end`; NULL: it does not. */
-static const uint8_t *get_within(const uint8_t *at, const uint8_t *end,
-                                 uint64_t *number)
-{
-    const uint8_t *last = at;
-    while (last < end && *last & 0x80)
-        last++;
-    return last < end && last - at < 10 ? get_number(at, number) : NULL;
 }
 
 size_t tp_packed_bytes(const void *memory, size_t room)
@@ -357,17 +350,9 @@ size_t tp_packed_bytes(const void *memory, size_t room)
     const size_t head = offsetof(struct tp_packed, bins);
     if (room < head || packed->bin_bytes > room - head ||
         packed->moments.scale % 400 || packed->moments.scale > 1200 ||
-        packed->moments.scale < -1200)
+        packed->moments.scale < -1200 ||
+        (packed->bin_bytes && packed->bins[packed->bin_bytes - 1] & 0x80) ||
+        tp_numbers_ended(packed->bins, packed->bin_bytes) % 2)
         return 0;
-    const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
-    uint64_t next = 0;
-    while (at < end) {
-        uint64_t skip, count;
-        at = get_within(at, end, &skip);
-        at = at ? get_within(at, end, &count) : NULL;
-        if (!at || skip >= TP_SUMMARY_BINS - next)
-            return 0;
-        next += skip + 1;
-    }
     return head + packed->bin_bytes;
 }

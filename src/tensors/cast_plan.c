@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base128.h"
 #include "base/text.h"
 #include "stats/tally.h"
 
@@ -229,7 +230,7 @@ static uint64_t take(const uint8_t **from)
     uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
         uint8_t byte = *(*from)++;
-        value |= (uint64_t)(byte & 127) << shift;
+        value |= (uint64_t)(byte & 127) << (shift & 63);
         if (byte < 128)
             return value;
     }
@@ -310,17 +311,8 @@ const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
 static bool fill(const uint8_t *at, size_t length)
 {
     const size_t sums = SUMS * sizeof(double);
-    size_t counts = 0, digits = 0;
-    for (size_t i = 0; length >= sums && i < length - sums; i++) {
-        digits++;
-        if (at[i] < 128) {
-            counts++;
-            digits = 0;
-        } else if (digits >= 9) {
-            return false;
-        }
-    }
-    return counts == COUNTS + 3 && digits == 0;
+    return length > sums && at[length - sums - 1] < 128 &&
+           tp_numbers_ended(at, length - sums) == COUNTS + 3;
 }
 
 size_t tp_quant_bytes(const uint8_t *at, size_t room, size_t *casts)

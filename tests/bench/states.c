@@ -4,7 +4,7 @@
  * another rank with files of its own, as if as many nodes had written it, then
  * merges them.
  *
- *     states COUNT STATE FOLDER
+ *     states COUNT STATE FOLDER JOBS
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "state/state_merge.h"
 #include "tensors/join.h"
 
@@ -62,7 +63,7 @@ static void make_states(const char *source, const char *folder, int count)
     tp_arena_clear(&arena);
 }
 
-/* Seconds on the processor: how busy the machine is does not matter. */
+/* Seconds on all processors: how busy the machine is matters less. */
 static double spent(void)
 {
     return (double)clock() / CLOCKS_PER_SEC;
@@ -72,38 +73,49 @@ int main(int argc, char **argv)
 {
     struct tp_error err = {0};
     struct tp_run run = {.row_count = 0};
-    struct tp_state_merge merge = {.arena = &run.arena};
+    struct tp_state_merge merge = {.count = 0};
     uint64_t bytes = 0;
-    if (argc != 4) {
-        fprintf(stderr, "usage: states COUNT STATE FOLDER\n");
+    if (argc != 5) {
+        fprintf(stderr, "usage: states COUNT STATE FOLDER JOBS\n");
         return 2;
     }
     const int count = atoi(argv[1]);
     make_states(argv[2], argv[3], count);
-    const double start = spent();
-    for (int i = 0; i < count; i++) {
-        char path[4096];
+    char **paths = calloc((size_t)count + 1, sizeof *paths);
+    for (int i = 0; i < count && paths; i++) {
         struct stat info;
-        snprintf(path, sizeof path, "%s/%04d.state", argv[3], i);
-        if (tp_state_merge_add(&merge, path, NULL, &err) != TP_OK)
-            stop(path, &err);
-        if (stat(path, &info) == 0)
+        paths[i] = malloc(4096);
+        snprintf(paths[i], 4096, "%s/%04d.state", argv[3], i);
+        if (stat(paths[i], &info) == 0)
             bytes += (uint64_t)info.st_size;
     }
-    const double read = spent();
-    if (tp_state_merge_records(&merge, TP_DIMS_WORST, &err) != TP_OK ||
+    struct tp_pool *pool;
+    if (tp_pool_new((unsigned)atoi(argv[4]), &pool, &err) != TP_OK)
+        stop("threads", &err);
+    const struct tp_state_merge_from from = {(const char *const *)paths,
+                                             (size_t)count, NULL, NULL};
+    const double start = tp_now(), began = spent();
+    if (tp_state_merge_read(&merge, &from, pool, &err) != TP_OK)
+        stop(err.file, &err);
+    const double read = tp_now();
+    if (tp_state_merge_records(&merge, TP_DIMS_WORST, &run.arena, &err) !=
+            TP_OK ||
         tp_state_merge_files(&merge, &run.files, &err) != TP_OK)
         stop("merging", &err);
-    const double merged = spent();
+    const double merged = tp_now(), worked = spent();
     if (tp_records_join(&merge.records, true, &run, &err) != TP_OK)
         stop("joining", &err);
-    const double end = spent();
+    const double end = tp_now();
     const double rows = (double)(run.row_count + run.aside_count);
     printf("%.0f rows of %d states, %.0f bytes a row: read %.2f s, merged %.2f "
-           "s (%.2g rows/s), joined %.2f s\n",
+           "s (%.2g rows/s, %.2f s of processors), joined %.2f s\n",
            rows, count, (double)bytes / rows, read - start, merged - read,
-           rows / (merged - start), end - merged);
+           rows / (merged - start), worked - began, end - merged);
     tp_state_merge_clear(&merge);
     tp_run_clear(&run);
+    tp_pool_free(pool);
+    for (int i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
     return 0;
 }
