@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+struct stat;
+
 /*
  * Files we write and directories we read. Nothing is ever half-written under
  * its final name: output is written beside it and renamed when complete.
@@ -52,10 +54,14 @@ const char *tp_file_base_name(const char *path);
 /* "dir/name" in new memory (free()); NULL when out of memory. */
 char *tp_file_join(const char *dir, const char *name);
 
+/* When a file was last written, as tp_found has it. */
+int64_t tp_file_modified(const struct stat *info);
+
 /* One regular file that was found. */
 struct tp_found {
-    char *path;    /* the start path, then names joined by '/' */
-    uint64_t size; /* bytes                                     */
+    char *path;       /* the start path, then names joined by '/' */
+    uint64_t size;    /* bytes                                     */
+    int64_t modified; /* ns since 1970; 0: not known               */
 };
 
 struct tp_found_seen; /* which files and directories were met, find.c */

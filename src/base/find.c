@@ -130,16 +130,26 @@ static enum tp_status add_directory(struct finder *finder, char *path)
     return TP_OK;
 }
 
-/* Takes ownership of `path`. */
+int64_t tp_file_modified(const struct stat *info)
+{
+    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+/* Takes ownership of `path`; `info` NULL: of no file. */
 static enum tp_status add_file(struct tp_found_list *list, char *path,
-                               uint64_t size, struct tp_error *err)
+                               const struct stat *info, struct tp_error *err)
 {
     if (tp_grow(&list->files, &list->capacity, list->count + 1,
                 sizeof *list->files, err) != TP_OK) {
         free(path);
         return TP_E_MEMORY;
     }
-    list->files[list->count++] = (struct tp_found){path, size};
+    struct tp_found found = {.path = path};
+    if (info) {
+        found.size = (uint64_t)info->st_size;
+        found.modified = tp_file_modified(info);
+    }
+    list->files[list->count++] = found;
     return TP_OK;
 }
 
@@ -165,7 +175,7 @@ static enum tp_status visit_file(struct finder *finder, char *path,
     struct tp_found_list *list = finder->list;
     enum tp_status status = seen_add(list->seen, info, &is_new, finder->err);
     if (status == TP_OK && (is_new || info->st_nlink > 1))
-        return add_file(list, path, (uint64_t)info->st_size, finder->err);
+        return add_file(list, path, info, finder->err);
     free(path);
     return status;
 }
@@ -274,7 +284,7 @@ static enum tp_status take_links(struct tp_found_list *list,
         if (status == TP_OK && stat(path, &info) == 0)
             status = seen_add(list->seen, &info, &is_new, err);
         if (status == TP_OK && is_new)
-            status = add_file(list, path, (uint64_t)info.st_size, err);
+            status = add_file(list, path, &info, err);
         else
             free(path);
     }
@@ -309,7 +319,7 @@ enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
     char *copy = strdup(path);
     if (!copy)
         return tp_fail_memory(err);
-    enum tp_status status = add_file(list, copy, 0, err);
+    enum tp_status status = add_file(list, copy, NULL, err);
     if (status != TP_OK)
         return status;
     const struct tp_found added = list->files[list->count - 1];

@@ -196,13 +196,6 @@ int tp_exit_of(enum tp_status status)
     return TP_EXIT_FAILED;
 }
 
-double tp_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void tp_progress_start(struct tp_progress *progress, const char *noun,
                        const struct tp_options *options)
 {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/number_set.h"
 #include "base/text.h"
@@ -44,6 +45,7 @@ int tp_cmd_compare(const struct tp_options *options, int argc, char **argv);
 int tp_compare_by_content(const struct tp_options *options, int argc,
                           char **argv); /* what compare does with --match */
 int tp_cmd_replay(const struct tp_options *options, int argc, char **argv);
+int tp_cmd_merge(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_inspect(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_list(const struct tp_options *options, int argc, char **argv);
 
@@ -112,9 +114,6 @@ void tp_close_device(const struct tp_options *options,
 
 /* Exit status for a failure that ends the run. */
 int tp_exit_of(enum tp_status status);
-
-/* Seconds of a clock that only goes forward. */
-double tp_now(void);
 
 /* A progress line on stderr, if it is a terminal and the run lasts. */
 struct tp_progress {

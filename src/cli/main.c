@@ -25,6 +25,8 @@ const struct tp_command tp_commands[] = {
     {"replay", "DUMP ...",
      "compute the operators of a dump again, and perturb them", TP_FOR_REPLAY,
      tp_cmd_replay},
+    {"merge", "STATE ...", "make one result of what several runs kept",
+     TP_FOR_MERGE, tp_cmd_merge},
     {"inspect", "FILE ...", "report on each tensor of some files",
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",

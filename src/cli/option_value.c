@@ -120,3 +120,22 @@ enum tp_status tp_option_set(void *slot, const struct tp_option *row,
     *(bool *)slot = true;
     return TP_OK;
 }
+
+void tp_option_add_value(const void *slot, const struct tp_option *row,
+                         struct tp_text *text)
+{
+    const char *word = NULL;
+    int member;
+    if (row->kind == TP_OPTION_TEXT) {
+        memcpy(&word, slot, sizeof word);
+    } else if (row->kind == TP_OPTION_FLAG) {
+        word = *(const bool *)slot ? "yes" : "no";
+    } else {
+        memcpy(&member, slot, sizeof member);
+        struct tp_option_choice choice = tp_option_choice_at(row, 0);
+        for (size_t i = 1; choice.word && choice.member != member; i++)
+            choice = tp_option_choice_at(row, i);
+        word = choice.word;
+    }
+    tp_text_add(text, "%s", word ? word : "");
+}

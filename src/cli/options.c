@@ -57,9 +57,10 @@ static const char *const pairs_modes[] = {"all", "base", "none", NULL};
 
 enum {
     FOR_DUMPS = TP_FOR_TENSORS | TP_FOR_INSPECT,
+    FOR_ROWS = TP_FOR_TENSORS | TP_FOR_MERGE,
     FOR_MSPROBE = TP_FOR_DUMP | TP_FOR_COMPARE | TP_FOR_REPLAY,
     FOR_FIGURES = TP_FOR_TENSORS | TP_FOR_TRACE | TP_FOR_DUMP | TP_FOR_COMPARE |
-                  TP_FOR_REPLAY,
+                  TP_FOR_REPLAY | TP_FOR_MERGE,
     FOR_FILES = FOR_FIGURES
 };
 
@@ -68,7 +69,7 @@ const struct tp_option tp_option_table[] = {
      ITERATIONS(alert_window),
      .initial = "50",
      .help = "alarms within so many iterations are one",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = "autodiff",
      FLAG(autodiff),
      .help = "compute operators again, to tell which one adds error",
@@ -76,17 +77,19 @@ const struct tp_option tp_option_table[] = {
     {.name = "backward_format",
      TEXT(backward_format, "ID"),
      .help = "number format of backward tensors in MX runs",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "baseline",
      WORDS(baseline, tp_baseline_method_words),
      .initial = "retro",
      .help = "how the usual level of a number is found",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = "block_axis",
      WORDS(block_axis, axes),
      .initial = "0",
      .help = "axis of blocks, counted from the last",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "compare",
      FLAG(compare),
      .help = "compare two traces or directories",
@@ -118,7 +121,8 @@ const struct tp_option tp_option_table[] = {
      CHOICE(dims, dims_modes),
      .initial = "worst",
      .help = "statistics by index that are kept",
-     .commands = TP_FOR_TENSORS},
+     .commands = TP_FOR_TENSORS,
+     .shapes = true},
     {.name = "fail_on",
      WORDS(fail_on, tp_severity_words),
      .initial = "none",
@@ -139,7 +143,8 @@ const struct tp_option tp_option_table[] = {
      .initial = TP_QUANT_FORMATS,
      .shown = "the common ones",
      .help = "number formats to simulate, or none",
-     .commands = TP_FOR_TENSORS},
+     .commands = TP_FOR_TENSORS,
+     .shapes = true},
     {.name = "fuzz_device",
      TEXT(fuzz_device, "npu|cpu"),
      .shown = "npu",
@@ -224,13 +229,13 @@ const struct tp_option tp_option_table[] = {
      NUMBER(REAL, "PERCENT", max_underflow, 0, 100),
      .initial = "1",
      .help = "underflow that a recommended format may have",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     /* dB are beyond any use at 1000 */
     {.name = "min_sqnr",
      NUMBER(REAL, "DB", min_sqnr, 0, 1000),
      .initial = "20",
      .help = "SQNR that a recommended format must reach",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = "mode",
      WORDS(compare_mode, tp_compare_mode_words),
      .initial = "auto",
@@ -240,12 +245,14 @@ const struct tp_option tp_option_table[] = {
      WORDS(mx_nonfinite, tp_nonfinite_words),
      .initial = "block",
      .help = "what a NaN or Inf makes of its block",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "mx_scale",
      WORDS(mx_scale, tp_scale_rule_words),
      .initial = "floor",
      .help = "rule for MX block scales",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "no_plots",
      FLAG(no_plots),
      .help = "make no figures",
@@ -263,11 +270,12 @@ const struct tp_option tp_option_table[] = {
      WORDS(pairs, pairs_modes),
      .initial = "all",
      .help = "quant types compared by element",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = "parts",
      FLAG(parts),
      .help = "rows for parts of tensors in several files, too",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "peak",
      TEXT(peaks, "NAME=VALUE"),
      .help = "a roof of the GPU: TFLOP/s or GB/s; may be repeated",
@@ -304,12 +312,14 @@ const struct tp_option tp_option_table[] = {
      WORDS(reduce_dtype, tp_dim_reduce_words),
      .initial = "stored",
      .help = "dtype of sums that the risk of axes is for",
-     .commands = FOR_DUMPS},
+     .commands = FOR_DUMPS,
+     .shapes = true},
     {.name = "rounding",
      WORDS(rounding, tp_rounding_words),
      .initial = "ta",
      .help = "how HiF8 rounds",
-     .commands = TP_FOR_TENSORS},
+     .commands = TP_FOR_TENSORS,
+     .shapes = true},
     /* within one spread is where values belong */
     {.name = "scope",
      TEXT(scope, "LIST"),
@@ -329,7 +339,7 @@ const struct tp_option tp_option_table[] = {
      NUMBER(REAL, "N", sigma, 1, 1000),
      .initial = "3",
      .help = "spreads that a value may be off its baseline",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = "sort",
      TEXT(sort, "COLUMN"),
      .shown = "self CUDA time",
@@ -340,6 +350,15 @@ const struct tp_option tp_option_table[] = {
      .initial = "5",
      .help = "frames that --group_by stack tells apart",
      .commands = TP_FOR_TRACE},
+    {.name = "state",
+     TEXT(state, "FILE"),
+     .help = "keep what was read, and read only what is new",
+     .commands = TP_FOR_TENSORS},
+    {.name = "state_every",
+     NUMBER(REAL, "SECONDS", state_every, 0, 86400),
+     .initial = "30",
+     .help = "how often the state is written meanwhile",
+     .commands = TP_FOR_TENSORS},
     {.name = "step",
      TEXT(steps, "LIST"),
      .shown = "all",
@@ -391,7 +410,7 @@ const struct tp_option tp_option_table[] = {
      ITERATIONS(warmup_steps),
      .initial = "100",
      .help = "iterations an online baseline is made from",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_ROWS},
     {.name = NULL},
 };
 
@@ -546,6 +565,39 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
             status = add_input(options, given, err);
     }
     return status == TP_OK ? add_default_input(command, options, err) : status;
+}
+
+void tp_options_shape(const struct tp_options *options, struct tp_text *lines)
+{
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        if (!row->shapes)
+            continue;
+        tp_text_add(lines, "%s=", row->name);
+        tp_option_add_value((const char *)options + row->offset, row, lines);
+        tp_text_add(lines, "\n");
+    }
+}
+
+enum tp_status tp_options_take(struct tp_options *options, char *lines,
+                               struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (char *at = lines, *end; (end = strchr(at, '\n')) && status == TP_OK;
+         at = end + 1) {
+        *end = '\0';
+        char *value = at + strcspn(at, "=");
+        const struct tp_option *row =
+            find(at, (size_t)(value - at), TP_FOR_TENSORS);
+        value += *value == '=';
+        if (!row || !row->shapes)
+            status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                             "made with an option that is not known: %s", at);
+        else if (row->kind == TP_OPTION_FLAG)
+            *(bool *)((char *)options + row->offset) = !strcmp(value, "yes");
+        else if (*value)
+            status = set_value(options, row, value, err);
+    }
+    return status;
 }
 
 void tp_options_clear(struct tp_options *options)

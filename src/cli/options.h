@@ -36,7 +36,8 @@ enum {
     TP_FOR_COMPARE = 32,
     TP_FOR_REPLAY = 64,
     TP_FOR_CHECK = 128,
-    TP_FOR_END = 256, /* twice the last one                                */
+    TP_FOR_MERGE = 256,
+    TP_FOR_END = 512, /* twice the last one                                */
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
@@ -99,6 +100,8 @@ struct tp_options {
     bool parts;
     const char *crc_from; /* a dump of msprobe; NULL: none                */
     const char *scripts;  /* a directory; NULL: none                       */
+    const char *state;    /* a file; NULL: none                            */
+    double state_every;   /* seconds                                       */
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
     enum tp_compare_by match;
@@ -133,6 +136,14 @@ void tp_options_clear(struct tp_options *options);
 
 /* Whether the command line has the option of that name. */
 bool tp_options_given(const struct tp_options *options, const char *name);
+
+/* Adds the options that rows of tensors depend on, as lines "name=value". */
+void tp_options_shape(const struct tp_options *options, struct tp_text *lines);
+
+/* Sets options from such lines, which are cut and have to stay. Fails where an
+ * option or a value is not known. */
+enum tp_status tp_options_take(struct tp_options *options, char *lines,
+                               struct tp_error *err);
 
 /* The options a command takes, as the lines of its help. */
 void tp_options_help(unsigned command, struct tp_text *text);

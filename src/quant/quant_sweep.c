@@ -19,6 +19,8 @@
 #include "base/order.h"
 #include "formats/reader.h"
 #include "scan/scan.h"
+#include "tensors/memo.h"
+#include "tensors/row_file.h"
 
 const char *const tp_quant_sweep_formats[3] = {"hif8", "e4m3", "e5m2"};
 
@@ -121,19 +123,25 @@ static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
     return true;
 }
 
+/* Reads the tensor of a row, unless it is known what that gave: `numbers` has
+ * those of all formats. */
 static bool sweep_row(const struct tp_run *run, struct tp_scanner *scanner,
                       struct tp_scan_result *result,
-                      struct tp_quant_sweep *sweep)
+                      struct tp_quant_sweep *sweep, double *numbers)
 {
     const struct tp_row *row = &run->rows[sweep->row];
+    const size_t bytes = 3 * EXPONENTS * sizeof *numbers;
     struct tp_tensor_file file = {.tensors = NULL};
-    bool done = false;
-    if (tp_tensor_file_open(row->file, &file, NULL) != TP_OK)
-        return false;
-    for (size_t i = 0; i < file.tensor_count && !done; i++) {
-        if (!strcmp(file.tensors[i].path, row->path))
-            done = sweep_tensor(scanner, &file.tensors[i], result, sweep);
-    }
+    const struct tp_tensor *tensor;
+    struct tp_digest key = tp_memo_key(run, "sweep", row, NULL);
+    tp_digest_number(&key, (uint64_t)sweep->first);
+    if (tp_memo_get(run, &key, numbers, bytes))
+        return true;
+    bool done = tp_row_file_open(run, row, &file, NULL) == TP_OK &&
+                tp_row_file_tensor(row, &file, &tensor, NULL) == TP_OK &&
+                sweep_tensor(scanner, &file.tensors[row->place], result, sweep);
+    if (done)
+        tp_memo_put(run, &key, numbers, bytes);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
     return done;
@@ -156,7 +164,7 @@ static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
         return false;
     for (int f = 0; f < 3; f++)
         sweep->sqnr[f] = numbers + f * EXPONENTS;
-    if (sweep_row(run, scanner, result, sweep))
+    if (sweep_row(run, scanner, result, sweep, numbers))
         quant->sweep_count++;
     else
         free(numbers);

@@ -16,6 +16,7 @@
 #include "damage/damage_shape.h"
 #include "formats/reader.h"
 #include "rules/rules.h"
+#include "tensors/memo.h"
 #include "tensors/row_file.h"
 
 static const struct tp_row *row_of(const struct tp_run *run,
@@ -80,37 +81,63 @@ static enum tp_status set_evidence(struct tp_findings *findings,
     return TP_OK;
 }
 
+/* What follows from the tensor: "" where nothing is to be said. */
+static enum tp_status tell_place(struct tp_readers *readers,
+                                 const struct tp_run *run,
+                                 const struct tp_row *row, struct tp_text *text,
+                                 struct tp_error *err)
+{
+    const bool nan = row->counts.nan > 0;
+    struct tp_damage_found found;
+    struct tp_damage_shape shape;
+    struct tp_digest key = tp_memo_key(run, "nonfinite", row, NULL);
+    tp_digest_number(&key, row->label.roles);
+    tp_digest_number(&key, (uint64_t)row->label.batch_size);
+    tp_digest_text(&key, row->label.layer_type);
+    tp_digest_text(&key, row->label.component);
+    tp_digest_text(&key, row->label.tensor_name);
+    const char *known = tp_memo_text(run, &key);
+    if (known) {
+        tp_text_add(text, "%s", known);
+        return TP_OK;
+    }
+    memset(&found, 0, sizeof found);
+    enum tp_status status = read_row(
+        readers, run, row, nan ? TP_DAMAGE_NAN : TP_DAMAGE_INF, &found, err);
+    if (status == TP_OK) {
+        tp_damage_shape_find(&found.plan, &found.damage, found.cells,
+                             &row->label, &shape);
+        add_place(&found, &shape, nan ? "NaN" : "Inf", text);
+        if (!text->failed)
+            tp_memo_put(run, &key, tp_text_get(text), text->length + 1);
+    }
+    tp_damage_found_clear(&found);
+    return status;
+}
+
 static enum tp_status place(struct tp_readers *readers, struct tp_run *run,
                             struct tp_findings *findings,
                             struct tp_finding *finding, struct tp_error *err)
 {
     const struct tp_row *row = row_of(run, finding);
-    struct tp_damage_found found;
-    struct tp_damage_shape shape;
-    struct tp_text text = {0};
+    struct tp_text told = {0}, text = {0};
+    struct tp_error failure = {.code = TP_OK};
     if (!row || row->counts.numel == 0)
         return TP_OK;
-    const bool nan = row->counts.nan > 0;
-    memset(&found, 0, sizeof found);
-    struct tp_error failure = {.code = TP_OK};
-    enum tp_status status =
-        read_row(readers, run, row, nan ? TP_DAMAGE_NAN : TP_DAMAGE_INF, &found,
-                 &failure);
+    enum tp_status status = tell_place(readers, run, row, &told, &failure);
     if (status == TP_OK) {
-        tp_damage_shape_find(&found.plan, &found.damage, found.cells,
-                             &row->label, &shape);
-        tp_text_add(&text, "%s", finding->evidence);
-        add_place(&found, &shape, nan ? "NaN" : "Inf", &text);
+        tp_text_add(&text, "%s%s", finding->evidence, tp_text_get(&told));
+        text.failed |= told.failed;
         status = set_evidence(findings, finding, &text, err);
     } else if (status == TP_E_INTERRUPTED || status == TP_E_MEMORY) {
         *err = failure;
     } else {
         tp_run_note(run, "%s: where its %s are is not known: %s", row->file,
-                    nan ? "NaN" : "Inf", failure.message);
+                    row->counts.nan > 0 ? "NaN" : "Inf", failure.message);
         status = TP_OK;
     }
+    tp_text_clear(&told);
     tp_text_clear(&text);
-    tp_damage_found_clear(&found);
     return status;
 }
 

@@ -20,6 +20,7 @@
 #include "rules/checkpoint.h"
 #include "rules/rules.h"
 #include "scan/pair_scan.h"
+#include "tensors/memo.h"
 #include "tensors/row_file.h"
 
 enum {
@@ -226,17 +227,22 @@ static double share_of(const struct lost_counts *counts, bool wide)
     return all ? (double)small / (double)all : 0;
 }
 
-static enum tp_status read_pair(struct reading *r, const struct pair *pair,
-                                struct tp_error *err)
+/* Counts a pair of tensors. */
+static enum tp_status count_pair(struct reading *r, const struct pair *pair,
+                                 struct lost_counts *counts,
+                                 struct tp_error *err)
 {
     const struct tp_tensor *x, *y;
     struct tp_pair_view view;
-    bool wide = pair->to->dtype == TP_FLOAT32;
     struct lost_state state = {.bits =
                                    pair->to->dtype == TP_FLOAT16
                                        ? tp_dtype_info(TP_FLOAT16)->significand
                                        : BF16_BITS};
     const struct tp_sink_use use = {&sink, &state, 1};
+    const struct tp_digest key =
+        tp_memo_key(r->run, "lost updates", pair->from, pair->to);
+    if (tp_memo_get(r->run, &key, counts, sizeof *counts))
+        return TP_OK;
     enum tp_status status =
         open_file(r->run, pair->from, &r->from, &r->from_source, err);
     if (status == TP_OK)
@@ -251,10 +257,23 @@ static enum tp_status read_pair(struct reading *r, const struct pair *pair,
         status = tp_pair_read(&r->readers, 0, &view, &use, err);
     if (status != TP_OK)
         return status;
+    *counts = state.counts;
+    tp_memo_put(r->run, &key, counts, sizeof *counts);
+    return TP_OK;
+}
+
+static enum tp_status read_pair(struct reading *r, const struct pair *pair,
+                                struct tp_error *err)
+{
+    bool wide = pair->to->dtype == TP_FLOAT32;
+    struct lost_counts counts;
+    enum tp_status status = count_pair(r, pair, &counts, err);
+    if (status != TP_OK)
+        return status;
     struct sum *sum = wide ? &r->wide : &r->narrow;
-    double share = share_of(&state.counts, wide);
+    double share = share_of(&counts, wide);
     struct lost_state all = {.counts = sum->counts};
-    merge(&all, &state.counts);
+    merge(&all, &counts);
     sum->counts = all.counts;
     sum->parameters++;
     if (!sum->worst || share > sum->share) {

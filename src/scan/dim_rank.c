@@ -210,8 +210,8 @@ static struct tp_dim_index numbers_of(const struct tp_dim_cell *cell,
     made.max = cell->max + 0.0;
     made.mean = ldexp(cell->mean, scale) + 0.0;
     if (made.count > 1)
-        made.std = ldexp(
-            sqrt(cell->m2 * repeat / (double)(made.count - 1)), scale);
+        made.std =
+            ldexp(sqrt(cell->m2 * repeat / (double)(made.count - 1)), scale);
     return made;
 }
 
@@ -383,13 +383,58 @@ static int compare_items(const void *left, const void *right)
     return result ? result : tp_order_int64(a->index, b->index);
 }
 
-size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
-                            struct tp_dim_axis *axis,
-                            struct tp_dim_index *worst)
+/* Chooses from the lists of an axis, into worst[]. */
+static size_t choose_worst(const struct tp_dim_ranker *ranker, size_t keep,
+                           bool all, struct tp_dim_index *worst)
 {
     struct choice choice = {worst, 0};
     size_t dead = (keep + 7) / 8;
     dead = ranker->zero.count < dead ? ranker->zero.count : dead;
+    choose(&ranker->high, all ? keep : (keep + 1) / 2, &choice);
+    choose(&ranker->low, keep - dead, &choice);
+    choose(&ranker->zero, keep, &choice);
+    choose(&ranker->high, keep, &choice);
+    if (choice.count)
+        qsort(worst, choice.count, sizeof *worst, compare_items);
+    return choice.count;
+}
+
+static int compare_indices(const void *left, const void *right)
+{
+    const struct tp_dim_index *a = left, *b = right;
+    return tp_order_int64(a->index, b->index);
+}
+
+bool tp_dim_axis_cut(struct tp_dim_axis *axis, size_t keep)
+{
+    struct tp_dim_index items[TP_DIM_KEPT];
+    struct tp_dim_ranker *ranker = tp_dim_ranker_new();
+    const size_t count = axis->kept;
+    if (!ranker || count > TP_DIM_KEPT || keep > count) {
+        free(ranker);
+        return false;
+    }
+    const struct tp_dim_units none = {0, 1, 0};
+    tp_dim_ranker_begin(ranker, &none);
+    memcpy(items, axis->worst, count * sizeof *items);
+    qsort(items, count, sizeof *items, compare_indices);
+    for (size_t i = 0; i < count; i++) {
+        insert(&ranker->high, &items[i]);
+        if (height(&items[i]) > 0)
+            insert(&ranker->low, &items[i]);
+        if (tp_dim_is_dead(axis, &items[i]))
+            insert(&ranker->zero, &items[i]);
+    }
+    axis->kept = choose_worst(ranker, keep, (uint64_t)axis->length <= keep,
+                              (struct tp_dim_index *)axis->worst);
+    free(ranker);
+    return true;
+}
+
+size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
+                            struct tp_dim_axis *axis,
+                            struct tp_dim_index *worst)
+{
     axis->length = ranker->next;
     axis->values = ranker->units.values * ranker->units.repeat;
     axis->ratio = ranker->live ? ranker->largest / ranker->smallest : NAN;
@@ -399,12 +444,5 @@ size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
     axis->dead = ranker->dead;
     axis->outliers = 0;
     find_outliers(ranker, axis);
-    bool all = (uint64_t)axis->length <= keep;
-    choose(&ranker->high, all ? keep : (keep + 1) / 2, &choice);
-    choose(&ranker->low, keep - dead, &choice);
-    choose(&ranker->zero, keep, &choice);
-    choose(&ranker->high, keep, &choice);
-    if (choice.count)
-        qsort(worst, choice.count, sizeof *worst, compare_items);
-    return choice.count;
+    return choose_worst(ranker, keep, (uint64_t)axis->length <= keep, worst);
 }

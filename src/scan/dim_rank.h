@@ -185,4 +185,11 @@ size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
                             struct tp_dim_axis *axis,
                             struct tp_dim_index *worst);
 
+/*
+ * Leaves of the indices kept of an axis those that `keep` would have left,
+ * where twice as many, or that twice, and so on, were. axis->worst is changed
+ * in place. False when out of memory: nothing has changed.
+ */
+bool tp_dim_axis_cut(struct tp_dim_axis *axis, size_t keep);
+
 #endif

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/base128.h"
 #include "stats/bins.h"
 #include "stats/summary_math.h"
 
@@ -269,7 +270,7 @@ static const uint8_t *get_number(const uint8_t *at, uint64_t *number)
 {
     *number = 0;
     for (int shift = 0;; shift += 7) {
-        *number |= (uint64_t)(*at & 0x7f) << shift;
+        *number |= (uint64_t)(*at & 0x7f) << (shift & 63);
         if (!(*at++ & 0x80))
             return at;
     }
@@ -336,7 +337,22 @@ void tp_summary_merge_packed(struct tp_summary *into,
         uint64_t skip, count;
         at = get_number(at, &skip);
         at = get_number(at, &count);
+        if (skip >= TP_SUMMARY_BINS - next)
+            return; /* what was read from a file may be anything */
         next += (unsigned)skip;
         into->bins[next++] += count;
     }
+}
+
+size_t tp_packed_bytes(const void *memory, size_t room)
+{
+    const struct tp_packed *packed = memory;
+    const size_t head = offsetof(struct tp_packed, bins);
+    if (room < head || packed->bin_bytes > room - head ||
+        packed->moments.scale % 400 || packed->moments.scale > 1200 ||
+        packed->moments.scale < -1200 ||
+        (packed->bin_bytes && packed->bins[packed->bin_bytes - 1] & 0x80) ||
+        tp_numbers_ended(packed->bins, packed->bin_bytes) % 2)
+        return 0;
+    return head + packed->bin_bytes;
 }

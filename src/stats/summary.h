@@ -143,6 +143,10 @@ struct tp_packed {
 const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
                                         struct tp_arena *arena);
 
+/* Bytes of a packed summary that stands in memory of `room` bytes, aligned to
+ * 8; 0: they hold none that the next function could take. */
+size_t tp_packed_bytes(const void *memory, size_t room);
+
 /* Adds a packed summary to `into`, as tp_summary_merge does. */
 void tp_summary_merge_packed(struct tp_summary *into,
                              const struct tp_packed *packed);

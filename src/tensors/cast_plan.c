@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base128.h"
 #include "base/text.h"
 #include "stats/tally.h"
 
@@ -229,7 +230,7 @@ static uint64_t take(const uint8_t **from)
     uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
         uint8_t byte = *(*from)++;
-        value |= (uint64_t)(byte & 127) << shift;
+        value |= (uint64_t)(byte & 127) << (shift & 63);
         if (byte < 128)
             return value;
     }
@@ -244,7 +245,7 @@ static uint64_t fold_sign(int32_t value)
 
 static int32_t unfold_sign(uint64_t value)
 {
-    return value & 1 ? (int32_t)-(int64_t)((value + 1) / 2)
+    return value & 1 ? (int32_t) - (int64_t)((value + 1) / 2)
                      : (int32_t)(value / 2);
 }
 
@@ -304,6 +305,29 @@ const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
     }
     assert(from == end);
     return end;
+}
+
+/* Whether counts and sums fill these bytes. */
+static bool fill(const uint8_t *at, size_t length)
+{
+    const size_t sums = SUMS * sizeof(double);
+    return length > sums && at[length - sums - 1] < 128 &&
+           tp_numbers_ended(at, length - sums) == COUNTS + 3;
+}
+
+size_t tp_quant_bytes(const uint8_t *at, size_t room, size_t *casts)
+{
+    size_t used = 0, next = 0;
+    while (used < room && at[used] != END) {
+        const size_t cast = at[used];
+        if (room - used < 2 || at[used + 1] > room - used - 2 || cast < next ||
+            cast >= TP_QUANT_CASTS_MAX || !fill(at + used + 2, at[used + 1]))
+            return 0;
+        next = cast + 1;
+        used += (size_t)2 + at[used + 1];
+    }
+    *casts = *casts < next ? next : *casts;
+    return used < room ? used + 1 : 0;
 }
 
 bool tp_quant_unpack(const uint8_t *at, size_t cast,

@@ -92,6 +92,13 @@ const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
 const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
                              struct tp_quant_error *error);
 
+/*
+ * Bytes of the casts of a row that begin at `at`, in memory of `room` bytes; 0:
+ * there are none that the functions here could take. *casts becomes at least
+ * the number of each cast, and one.
+ */
+size_t tp_quant_bytes(const uint8_t *at, size_t room, size_t *casts);
+
 /* Unpacks the error of one cast of those in row->quant, which may be NULL;
  * false when it is not there. */
 bool tp_quant_unpack(const uint8_t *at, size_t cast,

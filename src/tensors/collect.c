@@ -21,36 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "data/dtype.h"
 #include "formats/reader.h"
 #include "scan/scan.h"
-#include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
+#include "tensors/join.h"
 #include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
-#include "tensors/rank_file.h"
-#include "tensors/rank_grid.h"
-#include "tensors/rank_tree.h"
 #include "tensors/row.h"
-#include "tensors/run_notes.h"
-#include "tensors/towers.h"
-
-/* What one file gave; a slot per file makes the result independent of the
- * order in which workers finish. */
-struct file_result {
-    struct tp_row *rows; /* room for one per tensor of the file */
-    size_t row_count;
-    struct tp_skipped *skipped;
-    size_t skipped_count, skipped_capacity;
-    const char *conflict;   /* between metadata and name, or NULL */
-    const char *assumption; /* of the reader, or NULL           */
-    bool ignored;
-    bool empty; /* by its nature: it may hold nothing but tensors */
-    bool taken; /* its tensors are among those of another file    */
-    const struct tp_rank_file *told; /* by a unit; NULL: nothing   */
-};
 
 struct worker {
     struct tp_tensor_file file;
@@ -65,11 +45,13 @@ struct collector {
     struct tp_run *run;
     struct tp_scanner *scanner;
     struct worker *workers;
-    struct file_result *results;
-    atomic_bool no_memory; /* the run cannot go on; read without the lock */
-    pthread_mutex_t lock;  /* guards everything below, and run->arena */
-    struct tp_intern texts;
+    atomic_bool no_memory;     /* the run cannot go on; read without the lock */
+    pthread_mutex_t lock;      /* guards everything below, and run->arena */
+    struct tp_records records; /* a slot per file makes the result independent
+                                  of the order in which workers finish      */
     uint64_t files_done, bytes_done, bytes_all;
+    double kept;  /* when records were kept last                   */
+    bool keeping; /* a thread does so                               */
 };
 
 /* Whether the user named the file. */
@@ -103,46 +85,16 @@ static bool carries_magic(const char *path)
     return format && !format->any_content;
 }
 
-/* A text as tables show it: names are any bytes, a table is UTF-8. NULL: no
- * memory. Called under the lock. */
-static const char *shown_text(struct collector *c, const char *text)
-{
-    if (tp_text_is_utf8(text))
-        return tp_intern(&c->texts, &c->run->arena, text);
-    struct tp_text printable = {0};
-    tp_text_printable(&printable, text);
-    const char *shown =
-        tp_intern(&c->texts, &c->run->arena, tp_text_get(&printable));
-    tp_text_clear(&printable);
-    return shown;
-}
-
-static void add_skipped(struct collector *c, struct file_result *result,
+static void add_skipped(struct collector *c, struct tp_record *record,
                         const char *file, const struct tp_skip *skip)
 {
-    if (tp_grow(&result->skipped, &result->skipped_capacity,
-                result->skipped_count + 1, sizeof *result->skipped,
-                NULL) != TP_OK) {
-        c->no_memory = true;
-        return;
-    }
     pthread_mutex_lock(&c->lock);
-    const char *path = shown_text(c, skip->path);
-    const char *reason = shown_text(c, skip->reason);
-    pthread_mutex_unlock(&c->lock);
-    if (!path || !reason)
+    if (tp_record_skip(&c->records, record, file, skip, NULL) != TP_OK)
         c->no_memory = true;
-    if (path && reason)
-        result->skipped[result->skipped_count++] =
-            (struct tp_skipped){.file = file,
-                                .path = path,
-                                .reason = reason,
-                                .offset = skip->offset,
-                                .damage = skip->code != TP_OK,
-                                .missing = skip->code == TP_E_NOT_FOUND};
+    pthread_mutex_unlock(&c->lock);
 }
 
-static void add_failure(struct collector *c, struct file_result *result,
+static void add_failure(struct collector *c, struct tp_record *result,
                         const char *file, const char *path,
                         const struct tp_error *err)
 {
@@ -178,7 +130,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = shown_text(c, *texts[i]);
+        *texts[i] = tp_records_text(&c->records, *texts[i]);
         kept = kept && *texts[i];
     }
     row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
@@ -200,22 +152,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     return kept;
 }
 
-/*
- * Indices to keep of an axis: a run of up to 1 000 tensors keeps all it may,
- * a larger one less of each, so that it keeps some 10^5 in all (48 bytes each,
- * and a row of a table); but two of the largest and two of the smallest.
- */
-static size_t dims_keep(const struct collector *c, const struct worker *worker)
-{
-    double files = (double)c->run->files.count;
-    double tensors = files * (double)worker->file.tensor_count;
-    if (c->options->dims == TP_DIMS_ALL || tensors <= 1000)
-        return TP_DIM_KEPT;
-    double share = 1000 * TP_DIM_KEPT / tensors;
-    return share < 4 ? 4 : (size_t)share;
-}
-
-static void scan_tensor(struct collector *c, struct file_result *result,
+static void scan_tensor(struct collector *c, struct tp_record *result,
                         const char *path, size_t place, unsigned number)
 {
     struct worker *worker = &c->workers[number];
@@ -246,7 +183,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
         .dims = has_dims(c, &row) ? &worker->dims : NULL,
-        .dims_keep = dims_keep(c, worker),
+        .dims_keep = result->dims_keep,
         .dims_reduce = c->options->reduce,
         .ahead = true,
     };
@@ -272,12 +209,13 @@ static void scan_tensor(struct collector *c, struct file_result *result,
 static const char *keep_sentence(struct collector *c, const char *sentence)
 {
     pthread_mutex_lock(&c->lock);
-    const char *kept = *sentence ? shown_text(c, sentence) : NULL;
+    const char *kept =
+        *sentence ? tp_records_text(&c->records, sentence) : NULL;
     pthread_mutex_unlock(&c->lock);
     return kept;
 }
 
-static void read_open_file(struct collector *c, struct file_result *result,
+static void read_open_file(struct collector *c, struct tp_record *result,
                            const char *path, unsigned number)
 {
     struct tp_tensor_file *file = &c->workers[number].file;
@@ -291,11 +229,12 @@ static void read_open_file(struct collector *c, struct file_result *result,
     }
     result->conflict = keep_sentence(c, file->label_conflict);
     result->assumption = keep_sentence(c, file->assumption);
-    /* exactly: a run has 10^5 files of one tensor each */
-    result->rows = calloc(file->tensor_count, sizeof *result->rows);
-    if (!result->rows && file->tensor_count > 0)
-        c->no_memory = true;
     const size_t count = file->tensor_count;
+    result->tensors = count;
+    result->dims_keep =
+        tp_record_dims_keep(c->options->dims, c->records.count, count);
+    if (tp_record_reserve(result, count, NULL) != TP_OK)
+        c->no_memory = true;
     for (size_t i = 0, ahead = 0; result->rows && i < count; i++) {
         if (c->options->stop && *c->options->stop)
             return;
@@ -313,14 +252,50 @@ static const char *shown_path(struct collector *c, const char *path)
     if (tp_text_is_utf8(path))
         return path;
     pthread_mutex_lock(&c->lock);
-    const char *shown = shown_text(c, path);
+    const char *shown = tp_records_text(&c->records, path);
     pthread_mutex_unlock(&c->lock);
     return shown ? shown : "";
+}
+
+/* What an earlier run knew of a file does not hold. */
+static void forget(struct tp_record *record)
+{
+    if (record->borrowed)
+        *record = (struct tp_record){.path = record->path,
+                                     .size = record->size,
+                                     .modified = record->modified};
+}
+
+/* The unit goes with a file that it describes. Called under the lock. */
+static void add_tie(struct collector *c, struct tp_record *unit,
+                    const struct tp_text *path)
+{
+    const char *kept =
+        path->failed
+            ? NULL
+            : tp_intern(&c->records.texts, &c->run->arena, tp_text_get(path));
+    if (kept && unit->ties)
+        unit->ties[unit->tie_count++] = kept;
+    else
+        c->no_memory = true;
+}
+
+/* Room for the ties of a unit, and for one more. */
+static void make_ties(struct collector *c, struct tp_record *unit,
+                      const struct tp_tensor_file *file)
+{
+    const size_t count = file->member_count + file->rank_file_count;
+    if (count == 0)
+        return;
+    pthread_mutex_lock(&c->lock);
+    unit->ties = tp_arena_alloc(&c->run->arena, count * sizeof *unit->ties);
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* The files whose tensors this one has are not read by themselves, unless the
  * user named them. */
 static void take_members(struct collector *c, const char *path,
+                         struct tp_record *result,
                          const struct tp_tensor_file *file)
 {
     const int folder = (int)(tp_file_base_name(path) - path);
@@ -330,9 +305,11 @@ static void take_members(struct collector *c, const char *path,
         const size_t found =
             tp_found_index(&c->run->files, tp_text_get(&member));
         pthread_mutex_lock(&c->lock);
-        if (found < c->run->files.count && !is_root(c, tp_text_get(&member)))
-            c->results[found].taken = true;
-        c->no_memory = c->no_memory || member.failed;
+        if (found < c->run->files.count && !is_root(c, tp_text_get(&member))) {
+            forget(&c->records.items[found]);
+            c->records.items[found].taken = true;
+        }
+        add_tie(c, result, &member);
         pthread_mutex_unlock(&c->lock);
         tp_text_clear(&member);
     }
@@ -340,6 +317,7 @@ static void take_members(struct collector *c, const char *path,
 
 /* What a unit tells of files goes with them, unless the user named them. */
 static void tell_files(struct collector *c, const char *path,
+                       struct tp_record *result,
                        const struct tp_tensor_file *file)
 {
     const int folder = (int)(tp_file_base_name(path) - path);
@@ -349,11 +327,13 @@ static void tell_files(struct collector *c, const char *path,
         const size_t found = tp_found_index(&c->run->files, tp_text_get(&name));
         pthread_mutex_lock(&c->lock);
         if (found < c->run->files.count && !is_root(c, tp_text_get(&name))) {
-            c->results[found].told = tp_rank_file_keep(
-                &file->rank_files[i], &c->texts, &c->run->arena);
-            c->no_memory = c->no_memory || !c->results[found].told;
+            struct tp_record *told = &c->records.items[found];
+            forget(told);
+            told->told = tp_rank_file_keep(&file->rank_files[i],
+                                           &c->records.texts, &c->run->arena);
+            c->no_memory = c->no_memory || !told->told;
         }
-        c->no_memory = c->no_memory || name.failed;
+        add_tie(c, result, &name);
         pthread_mutex_unlock(&c->lock);
         tp_text_clear(&name);
     }
@@ -363,7 +343,7 @@ static void read_file(struct collector *c, size_t index, bool claimed,
                       unsigned number)
 {
     const struct tp_found *found = &c->run->files.files[index];
-    struct file_result *result = &c->results[index];
+    struct tp_record *result = &c->records.items[index];
     struct tp_tensor_file *file = &c->workers[number].file;
     bool expected = is_expected(c, found->path);
     if (!expected && !claimed && !carries_magic(found->path)) {
@@ -374,8 +354,9 @@ static void read_file(struct collector *c, size_t index, bool claimed,
     const char *shown = shown_path(c, found->path);
     file->parts = c->options->parts;
     if (tp_tensor_file_open(found->path, file, &err) == TP_OK) {
-        take_members(c, found->path, file);
-        tell_files(c, found->path, file);
+        make_ties(c, result, file);
+        take_members(c, found->path, result, file);
+        tell_files(c, found->path, result, file);
         file->shifts = result->told ? result->told->shifts : NULL;
         file->shift_count = result->told ? result->told->shift_count : 0;
         read_open_file(c, result, shown, number);
@@ -386,6 +367,45 @@ static void read_file(struct collector *c, size_t index, bool claimed,
     tp_tensor_file_close(file);
 }
 
+/* Whether it is time to keep what was read. Called under the lock; true: the
+ * caller is to do it. */
+static bool is_time_to_keep(struct collector *c)
+{
+    const struct tp_collect_keeper *keeper = c->options->keeper;
+    if (!keeper || c->keeping || tp_now() - c->kept < keeper->seconds)
+        return false;
+    c->keeping = true;
+    return true;
+}
+
+/* Other threads go on meanwhile: what they write to is not done. */
+static void keep(struct collector *c)
+{
+    const struct tp_collect_keeper *keeper = c->options->keeper;
+    struct tp_records records;
+    pthread_mutex_lock(&c->lock);
+    records = c->records;
+    records.items = malloc((records.count + 1) * sizeof *records.items);
+    records.count = 0;
+    for (size_t i = 0; i < c->records.count && records.items; i++) {
+        if (c->records.items[i].done)
+            records.items[records.count++] = c->records.items[i];
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (records.items) /* what cannot be written now is said at the end */
+        keeper->keep(keeper->context, &records, false, NULL);
+    free(records.items);
+    pthread_mutex_lock(&c->lock);
+    c->keeping = false;
+    c->kept = tp_now();
+    pthread_mutex_unlock(&c->lock);
+}
+
+static bool is_over(const struct collector *c)
+{
+    return (c->options->stop && *c->options->stop) || c->no_memory;
+}
+
 /* Reads a file in the pass that it belongs to: patterns, then other files that
  * describe tensors of more files than themselves, each time what was not taken
  * before, then the rest. */
@@ -393,19 +413,27 @@ static void collect_file(struct collector *c, enum tp_name_claim pass,
                          size_t index, unsigned number)
 {
     const struct tp_collect_options *options = c->options;
-    const enum tp_name_claim claim =
-        tp_format_claims(c->run->files.files[index].path);
-    if ((options->stop && *options->stop) || c->no_memory || claim != pass)
+    const struct tp_found *found = &c->run->files.files[index];
+    struct tp_record *record = &c->records.items[index];
+    const enum tp_name_claim claim = tp_format_claims(found->path);
+    if (is_over(c) || claim != pass)
         return;
-    if (!c->results[index].taken)
+    if (!record->taken && !record->done)
         read_file(c, index, claim != TP_NAME_OTHER, number);
+    record->lone = tp_lone_shards_has(found->path);
+    if (options->keeper && !record->done)
+        tp_record_seal(record);
     pthread_mutex_lock(&c->lock);
+    record->done = !is_over(c);
     c->files_done++;
-    c->bytes_done += c->run->files.files[index].size;
+    c->bytes_done += found->size;
     if (options->progress)
         options->progress(options->progress_context, c->files_done,
                           c->run->files.count, c->bytes_done, c->bytes_all);
+    const bool due = is_time_to_keep(c);
     pthread_mutex_unlock(&c->lock);
+    if (due)
+        keep(c);
 }
 
 static void collect_pattern(void *context, size_t index, unsigned number)
@@ -457,154 +485,99 @@ static enum tp_status find_files(const struct tp_collect_options *options,
     return status == TP_OK ? add_patterns(options, run, err) : status;
 }
 
-/* Says of how many files there is a sentence, at `place`, and the first. */
-static void note_files(struct tp_run *run, const struct file_result *results,
-                       size_t place, const char *what, const char *then)
-{
-    size_t count = 0, first = 0;
-    const char *told = NULL;
-    for (size_t i = 0; i < run->files.count; i++) {
-        const char *const *sentence =
-            (const void *)((const char *)&results[i] + place);
-        if (*sentence && count++ == 0) {
-            told = *sentence;
-            first = i;
-        }
-    }
-    if (count)
-        tp_run_note(run, "%s %zu file%s%s. First: %s: %s", what, count,
-                    count == 1 ? "" : "s", then, run->files.files[first].path,
-                    told);
-}
-
-static void add_totals(struct tp_run *run, const struct file_result *result,
-                       uint64_t size)
-{
-    for (size_t i = 0; i < result->row_count; i++)
-        run->aside_count += result->rows[i].aside;
-    run->row_count += result->row_count;
-    run->skipped_count += result->skipped_count;
-    run->files_ignored += result->ignored;
-    run->files_read += !result->ignored;
-    run->files_empty += result->empty;
-    run->bytes_read += result->ignored ? 0 : size;
-}
-
-/* Names what is missing of files that belong together. */
-static void note_missing(struct collector *c,
-                         size_t (*find)(const struct tp_found_list *files,
-                                        size_t *next, struct tp_text *missing))
-{
-    const struct tp_found_list *files = &c->run->files;
-    for (size_t next = 0; next < files->count;) {
-        struct tp_text missing = {0};
-        struct tp_error err = {0};
-        const size_t first = find(files, &next, &missing);
-        if (first < files->count && missing.length) {
-            tp_fail(&err, TP_E_NOT_FOUND, -1, "%s", tp_text_get(&missing));
-            add_failure(c, &c->results[first],
-                        shown_path(c, files->files[first].path), "", &err);
-        }
-        tp_text_clear(&missing);
-    }
-}
-
-/* Joins the files' results in the order of their paths. */
-static enum tp_status assemble(const struct collector *c, struct tp_error *err)
-{
-    struct tp_run *run = c->run;
-    struct file_result *results = c->results;
-    for (size_t i = 0; i < run->files.count; i++)
-        add_totals(run, &results[i], run->files.files[i].size);
-    run->row_count -= run->aside_count;
-    size_t problems = run->files.problem_count;
-    run->rows =
-        calloc(run->row_count + run->aside_count + 1, sizeof *run->rows);
-    run->skipped =
-        calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
-    if (!run->rows || !run->skipped)
-        return tp_fail_memory(err);
-    size_t row = 0, aside = run->row_count, skipped = 0;
-    for (size_t i = 0; i < problems; i++)
-        run->skipped[skipped++] =
-            (struct tp_skipped){.file = "",
-                                .path = "",
-                                .reason = run->files.problems[i],
-                                .offset = -1,
-                                .damage = true};
-    run->skipped_count += problems;
-    for (size_t i = 0; i < run->files.count; i++) {
-        struct file_result *result = &results[i];
-        for (size_t j = 0; j < result->row_count; j++) {
-            result->rows[j].source = i;
-            run->rows[result->rows[j].aside ? aside++ : row++] =
-                result->rows[j];
-        }
-        for (size_t j = 0; j < result->skipped_count; j++)
-            run->skipped[skipped++] = result->skipped[j];
-        free(result->rows);
-        result->rows = NULL;
-    }
-    if (c->options->quant)
-        run->plan = *c->options->quant;
-    note_files(run, results, offsetof(struct file_result, conflict),
-               "metadata and file name disagree in", "; metadata holds");
-    note_files(run, results, offsetof(struct file_result, assumption),
-               "something had to be assumed in", "");
-    tp_run_note_casts(run);
-    tp_row_note_unknown_types(run);
-    if (c->options->dims != TP_DIMS_NONE && tp_dims_number(run, err) != TP_OK)
-        return TP_E_MEMORY;
-    if (tp_quantised_number(run, err) != TP_OK)
-        return TP_E_MEMORY;
-    if (tp_dump_label(run, err) != TP_OK)
-        return TP_E_MEMORY;
-    if (tp_towers_part(run, err) != TP_OK)
-        return TP_E_MEMORY;
-    tp_rank_grid(run);
-    return tp_run_number(run, err);
-}
-
 static void collector_clear(struct collector *c, unsigned jobs)
 {
-    for (size_t i = 0; c->results && i < c->run->files.count; i++) {
-        free(c->results[i].rows);
-        free(c->results[i].skipped);
-    }
     for (unsigned i = 0; c->workers && i < jobs; i++) {
         tp_arena_clear(&c->workers[i].file.arena);
         tp_dims_clear(&c->workers[i].dims);
     }
-    free(c->results);
+    tp_records_clear(&c->records);
     free(c->workers);
     tp_scanner_free(c->scanner);
-    tp_intern_clear(&c->texts);
     pthread_mutex_destroy(&c->lock);
 }
 
+/* Reads what is not known. */
 static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
                                struct tp_error *err)
 {
-    size_t count = c->run->files.count;
-    c->results = calloc(count + 1, sizeof *c->results);
+    const size_t count = c->records.count;
     c->workers = calloc(tp_pool_size(pool), sizeof *c->workers);
-    if (!c->results || !c->workers)
+    if (!c->workers)
         return tp_fail_memory(err);
     enum tp_status status = tp_scanner_new(pool, &c->scanner, err);
     if (status != TP_OK)
         return status;
     tp_scanner_stop_on(c->scanner, c->options->stop);
     tp_scanner_use(c->scanner, c->options->device);
+    c->kept = tp_now();
     tp_pool_for(pool, count, collect_pattern, c);
     tp_pool_for(pool, count, collect_unit, c);
     tp_pool_for(pool, count, collect_rest, c);
-    if (c->options->stop && *c->options->stop)
-        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    note_missing(c, tp_rank_tree_next);
-    note_missing(c, tp_lone_shards_next);
-    return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
+    if (c->options->stop && *c->options->stop) {
+        if (c->options->keeper)
+            keep(c);
+        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    }
+    return TP_OK;
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* A record for each file, those of an earlier run where they hold. */
+static enum tp_status make_records(struct collector *c, struct tp_error *err)
+{
+    const struct tp_collect_keeper *keeper = c->options->keeper;
+    const struct tp_found_list *files = &c->run->files;
+    struct tp_records *records = &c->records;
+    if (keeper) /* rows of both share words */
+        records->texts = keeper->known->texts;
+    if (keeper)
+        keeper->known->texts = (struct tp_intern){.slots = NULL};
+    records->arena = &c->run->arena;
+    records->items = calloc(files->count + 1, sizeof *records->items);
+    records->problems =
+        calloc(files->problem_count + 1, sizeof *records->problems);
+    if (!records->items || !records->problems)
+        return tp_fail_memory(err);
+    records->count = files->count;
+    for (size_t i = 0; i < files->count; i++)
+        records->items[i] =
+            (struct tp_record){.path = files->files[i].path,
+                               .size = files->files[i].size,
+                               .modified = files->files[i].modified};
+    for (size_t i = 0; i < files->problem_count; i++)
+        records->problems[records->problem_count++] = files->problems[i];
+    if (records->problem_count) /* as those of several states are */
+        qsort(records->problems, records->problem_count,
+              sizeof *records->problems, compare_texts);
+    if (keeper)
+        tp_records_reuse(keeper->known, c->options->dims, records,
+                         keeper->reused);
+    return TP_OK;
+}
+
+static enum tp_status collect(struct collector *c, struct tp_pool *pool,
+                              struct tp_error *err)
+{
+    const struct tp_collect_options *options = c->options;
+    enum tp_status status = make_records(c, err);
+    if (status == TP_OK)
+        status = run_jobs(c, pool, err);
+    if (status == TP_OK)
+        status = tp_dump_label(&c->records, err);
+    if (status == TP_OK && options->keeper)
+        status = options->keeper->keep(options->keeper->context, &c->records,
+                                       true, err);
+    if (status == TP_OK)
+        status = tp_records_join(&c->records, options->dims != TP_DIMS_NONE,
+                                 c->run, err);
+    return status;
 }
 
 enum tp_status tp_collect(struct tp_pool *pool,
@@ -616,10 +589,12 @@ enum tp_status tp_collect(struct tp_pool *pool,
         return status;
     struct collector c = {.options = options, .run = run};
     run->parts = options->parts;
+    if (options->quant)
+        run->plan = *options->quant;
     for (size_t i = 0; i < run->files.count; i++)
         c.bytes_all += run->files.files[i].size;
     pthread_mutex_init(&c.lock, NULL);
-    status = run_jobs(&c, pool, err);
+    status = collect(&c, pool, err);
     collector_clear(&c, tp_pool_size(pool));
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "cuda/session.h"
 #include "scan/dim_rank.h"
+#include "tensors/record.h"
 #include "tensors/run.h"
 
 /*
@@ -15,11 +16,23 @@
  * and assembles the rows. One damaged file is a skipped row, never the end.
  */
 
+/* Keeps what was read, so that a later run need not read it. */
+struct tp_collect_keeper {
+    struct tp_records *known; /* of an earlier run; used up               */
+    struct tp_reused *reused; /* set before anything is read               */
+    double seconds; /* from one call of `keep` to the next, at least */
+    /* Called by one thread at a time, with those records that are done; `whole`
+     * at the end, where all are: a failure ends the run then. */
+    enum tp_status (*keep)(void *context, const struct tp_records *records,
+                           bool whole, struct tp_error *err);
+    void *context;
+};
+
 struct tp_collect_options {
     const char *const *roots; /* directories, or files, which are
                                  read whatever their name is        */
     size_t root_count;
-    enum tp_scale_rule mx_scale; /* of MX formats                      */
+    enum tp_scale_rule mx_scale;    /* of MX formats                      */
     enum tp_nonfinite mx_nonfinite; /* of their blocks                 */
     const struct tp_number *backward_format; /* of backward tensors of MX
                                     runs; NULL: as forward             */
@@ -35,6 +48,8 @@ struct tp_collect_options {
                    too                                              */
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL   */
     struct tp_device_session *device;  /* as of tp_scanner_use; NULL: none */
+    const struct tp_collect_keeper *keeper; /* NULL: all is read, and nothing
+                                          kept                             */
 };
 
 /*

@@ -43,6 +43,17 @@ static bool same_directory(const char *a, const char *b)
     return length == parent_length(b, strlen(b)) && !memcmp(a, b, length);
 }
 
+/* Bytes of the path of the directory above that of a file, if the file is among
+ * the tensors of a dump; 0: it is not. */
+static size_t dump_length(const char *file)
+{
+    static const char tensors[] = "/dump_tensor_data";
+    const size_t own = parent_length(file, strlen(file));
+    const size_t tail = sizeof tensors - 1;
+    return own > tail && !memcmp(file + own - tail, tensors, tail) ? own - tail
+                                                                   : 0;
+}
+
 /* The number of "procPID", the last component of a path; -1: another name. */
 static int64_t process_of(const char *path)
 {
@@ -57,15 +68,14 @@ static int64_t process_of(const char *path)
  * tensors. */
 static struct directory directory_at(struct tp_run *run, size_t first)
 {
-    static const char tensors[] = "/dump_tensor_data";
     const char *file = run->rows[first].file;
-    size_t own = parent_length(file, strlen(file)), tail = sizeof tensors - 1;
+    const size_t length = dump_length(file);
     struct directory directory = {first, first + 1, NULL, -1};
     while (directory.end < run->row_count &&
            same_directory(file, run->rows[directory.end].file))
         directory.end++;
-    if (own > tail && !memcmp(file + own - tail, tensors, tail))
-        directory.path = tp_arena_text(&run->arena, file, own - tail);
+    if (length)
+        directory.path = tp_arena_text(&run->arena, file, length);
     if (directory.path)
         directory.process = process_of(directory.path);
     return directory;
@@ -132,53 +142,123 @@ static void number_processes(struct tp_run *run, struct directory *directories,
 
 /* --- labels ----------------------------------------------- */
 
-static void label_row(const struct tp_msprobe_index *index, struct tp_row *row,
-                      size_t *unknown)
+static void label_row(const struct tp_msprobe_index *index, struct tp_row *row)
 {
     const char *name = tp_file_base_name(row->file);
-    int64_t order = tp_msprobe_index_order(index, name);
-    *unknown += order < 0;
-    row->label.counter = order;
-    if (row->label.layer_idx < 0)
+    row->label.counter = tp_msprobe_index_order(index, name);
+    if (row->layer_beside)
+        row->label.layer_idx = -1; /* what it said an earlier time */
+    row->layer_beside = row->label.layer_idx < 0;
+    if (row->layer_beside)
         row->label.layer_idx = tp_msprobe_index_layer(index, name);
 }
 
-static enum tp_status label_directory(struct tp_run *run,
-                                      const struct directory *directory,
-                                      struct tp_error *err)
+/* Records of one folder with the index beside it. */
+static enum tp_status label_folder(struct tp_records *records, size_t first,
+                                   size_t end, const char *path,
+                                   struct tp_error *err)
 {
     struct tp_msprobe_index index = {0};
     struct tp_error own = {0};
-    size_t unknown = 0, count = directory->end - directory->first;
-    enum tp_status status =
-        tp_msprobe_index_read(directory->path, &index, &own);
-    for (size_t i = directory->first; i < directory->end; i++)
-        label_row(&index, &run->rows[i], &unknown);
+    const char *damage = NULL;
+    enum tp_status status = tp_msprobe_index_read(path, &index, &own);
+    for (size_t i = first; i < end; i++) {
+        struct tp_record *record = &records->items[i];
+        record->indexed = true;
+        for (size_t k = 0; k < record->row_count; k++) {
+            if (!record->rows[k].aside)
+                label_row(&index, &record->rows[k]);
+        }
+    }
     tp_msprobe_index_clear(&index);
     if (status == TP_E_MEMORY)
         return tp_fail_memory(err);
-    if (status != TP_OK)
-        tp_run_note(run, "%s: %s; what it said before that is used", own.file,
-                    own.message);
-    if (unknown)
-        tp_run_note(run,
-                    "%zu of %zu tensors in %s/dump_tensor_data are not "
-                    "named in dump.json: their order is not known",
-                    unknown, count, directory->path);
+    if (status != TP_OK) {
+        struct tp_text text = {0};
+        tp_text_add(&text, "%s: %s", own.file, own.message);
+        damage = tp_records_text(records, tp_text_get(&text));
+        tp_text_clear(&text);
+    }
+    for (size_t i = first; i < end; i++)
+        records->items[i].beside = damage;
     return TP_OK;
 }
 
 /* Whether dump.json is there. */
-static bool has_index(const struct directory *directory)
+static bool has_index(const char *folder)
 {
     struct tp_text path = {0};
-    tp_text_add(&path, "%s/dump.json", directory->path);
+    tp_text_add(&path, "%s/dump.json", folder);
     bool there = access(tp_text_get(&path), R_OK) == 0;
     tp_text_clear(&path);
     return there;
 }
 
-enum tp_status tp_dump_label(struct tp_run *run, struct tp_error *err)
+/* Takes back what an index said that is gone by now. */
+static void unlabel_folder(struct tp_records *records, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        struct tp_record *record = &records->items[i];
+        for (size_t k = 0; k < record->row_count && record->indexed; k++) {
+            struct tp_row *row = &record->rows[k];
+            row->label.counter = row->aside ? row->label.counter : -1;
+            row->label.layer_idx =
+                row->layer_beside ? -1 : row->label.layer_idx;
+            row->layer_beside = false;
+        }
+        record->indexed = false;
+        record->beside = NULL;
+    }
+}
+
+enum tp_status tp_dump_label(struct tp_records *records, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t first = 0; first < records->count && status == TP_OK;) {
+        const char *file = records->items[first].path;
+        const size_t length = dump_length(file);
+        size_t end = first + 1;
+        while (length && end < records->count &&
+               same_directory(file, records->items[end].path))
+            end++;
+        struct tp_text folder = {0};
+        tp_text_bytes(&folder, file, length);
+        if (length && folder.failed)
+            status = tp_fail_memory(err);
+        else if (length && has_index(tp_text_get(&folder)))
+            status =
+                label_folder(records, first, end, tp_text_get(&folder), err);
+        else if (length)
+            unlabel_folder(records, first, end);
+        tp_text_clear(&folder);
+        first = end;
+    }
+    return status;
+}
+
+/* What is to be said of the index of a directory. */
+static void note_index(struct tp_run *run, const struct tp_records *records,
+                       const struct directory *directory)
+{
+    const struct tp_record *record =
+        &records->items[run->rows[directory->first].source];
+    size_t unknown = 0;
+    for (size_t i = directory->first; i < directory->end; i++)
+        unknown += run->rows[i].label.counter < 0;
+    if (record->indexed && record->beside)
+        tp_run_note(run, "%s; what it said before that is used",
+                    record->beside);
+    if (record->indexed && unknown)
+        tp_run_note(run,
+                    "%zu of %zu tensors in %s/dump_tensor_data are not "
+                    "named in dump.json: their order is not known",
+                    unknown, directory->end - directory->first,
+                    directory->path);
+}
+
+enum tp_status tp_dump_ranks(struct tp_run *run,
+                             const struct tp_records *records,
+                             struct tp_error *err)
 {
     struct directory *processes = NULL;
     size_t count = 0, capacity = 0;
@@ -188,9 +268,8 @@ enum tp_status tp_dump_label(struct tp_run *run, struct tp_error *err)
         i = directory.end;
         if (!directory.path)
             continue;
-        if (has_index(&directory))
-            status = label_directory(run, &directory, err);
-        if (status == TP_OK && directory.process >= 0)
+        note_index(run, records, &directory);
+        if (directory.process >= 0)
             status = tp_grow(&processes, &capacity, count + 1,
                              sizeof *processes, err);
         if (status == TP_OK && directory.process >= 0)

@@ -2,15 +2,27 @@
 #ifndef TP_TENSORS_DUMP_LABELS_H
 #define TP_TENSORS_DUMP_LABELS_H
 
-#include "tensors/run.h"
+#include "tensors/record.h"
 
 /*
- * Completes the labels of rows that are from dumps of msprobe, by the files
- * beside them: dump.json gives the order in which tensors were saved (the
- * counter), construct.json the layer of a call. Processes that are known by
- * their number only (procPID) become ranks where a step has several. What is
- * damaged there is a note. TP_E_MEMORY only.
+ * Labels of rows that are from dumps of msprobe, by what stands beside their
+ * files.
  */
-enum tp_status tp_dump_label(struct tp_run *run, struct tp_error *err);
+
+/*
+ * Completes the labels of records: dump.json gives the order in which tensors
+ * were saved (the counter), construct.json the layer of a call. What is damaged
+ * there is kept in the records. TP_E_MEMORY only.
+ */
+enum tp_status tp_dump_label(struct tp_records *records, struct tp_error *err);
+
+/*
+ * Processes that are known by their number only (procPID) become ranks where a
+ * step has several. Says that, and what was damaged, in notes. The rows of the
+ * run are those of the records. TP_E_MEMORY only.
+ */
+enum tp_status tp_dump_ranks(struct tp_run *run,
+                             const struct tp_records *records,
+                             struct tp_error *err);
 
 #endif

@@ -32,12 +32,16 @@ static bool is_described(const char *path)
     const char *name = tp_file_base_name(path);
     const size_t rank = strspn(name, "_");
     return has_beside(path, "", 0) ||
-           has_beside(path, name,
-                      rank + strspn(name + rank, "0123456789"));
+           has_beside(path, name, rank + strspn(name + rank, "0123456789"));
 }
 
-size_t tp_lone_shards_next(const struct tp_found_list *files, size_t *next,
-                           struct tp_text *missing)
+bool tp_lone_shards_has(const char *path)
+{
+    return is_shard(path) && !is_described(path);
+}
+
+size_t tp_lone_shards_next(const struct tp_found_list *files, const bool *lone,
+                           size_t *next, struct tp_text *missing)
 {
     size_t first = *next;
     while (first < files->count && !is_shard(files->files[first].path))
@@ -51,7 +55,7 @@ size_t tp_lone_shards_next(const struct tp_found_list *files, size_t *next,
            strncmp(files->files[*next].path, path, folder) == 0 &&
            !strchr(files->files[*next].path + folder, '/'))
         ++*next;
-    if (!is_described(path))
+    if (lone[first])
         tp_text_add(missing,
                     "no .metadata beside it, which names the tensors and is "
                     "written last: the save or a copy was not finished; the "

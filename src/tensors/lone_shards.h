@@ -8,13 +8,18 @@
 /*
  * Files of torch.distributed.checkpoint (.distcp) without what says which
  * tensors their parts belong to: .metadata, or __R.metadata of their rank.
- *
+ */
+
+/* Whether a path is of such a file; the disk is asked. */
+bool tp_lone_shards_has(const char *path);
+
+/*
  * Looks at the files from number *next of a sorted list on for the next folder
  * of .distcp files and moves *next behind it. Returns the number of its first
- * such file, with a sentence in `missing` if the folder on the disk has no
- * metadata; files->count: there is no more.
+ * such file, with a sentence in `missing` if that is one of `lone`, a flag for
+ * each file; files->count: there is no more.
  */
-size_t tp_lone_shards_next(const struct tp_found_list *files, size_t *next,
-                           struct tp_text *missing);
+size_t tp_lone_shards_next(const struct tp_found_list *files, const bool *lone,
+                           size_t *next, struct tp_text *missing);
 
 #endif

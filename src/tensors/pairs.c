@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "formats/reader.h"
 #include "scan/pair_scan.h"
+#include "tensors/memo.h"
 #include "tensors/row_file.h"
 
 /* --- two open files ------------------------------------------------------- */
@@ -124,6 +125,13 @@ static void keep_error(struct measurer *m, struct tp_pair *pair,
     }
 }
 
+static struct tp_digest key_of(const struct measurer *m,
+                               const struct tp_pair *pair)
+{
+    const struct tp_row *rows = m->run->rows;
+    return tp_memo_key(m->run, "pair", &rows[pair->x], &rows[pair->y]);
+}
+
 static void measure_pair(struct measurer *m, struct tp_pair *pair,
                          const struct files *files, unsigned worker)
 {
@@ -136,15 +144,33 @@ static void measure_pair(struct measurer *m, struct tp_pair *pair,
     enum tp_status status = view_pair(m->run, pair, files, &view, &err);
     if (status == TP_OK)
         status = tp_pair_scan(&m->readers, worker, &view, &scale, &sums, &err);
-    if (status == TP_OK)
-        tp_pair_numbers(&sums, &scale, &pair->numbers);
-    else
+    if (status != TP_OK) {
         keep_error(m, pair, &err);
+        return;
+    }
+    tp_pair_numbers(&sums, &scale, &pair->numbers);
+    const struct tp_digest key = key_of(m, pair);
+    tp_memo_put(m->run, &key, &pair->numbers, sizeof pair->numbers);
 }
 
 static bool is_stopped(const struct measurer *m)
 {
     return (m->options->stop && *m->options->stop) || m->no_memory;
+}
+
+/* Takes what is known of the pairs of a task; whether all are. */
+static bool recall(struct measurer *m, const size_t *order, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tp_pair *pair = &m->pairs->rows[order[i]];
+        const struct tp_digest key = key_of(m, pair);
+        known +=
+            tp_memo_get(m->run, &key, &pair->numbers, sizeof pair->numbers);
+    }
+    for (size_t i = 0; i < count && known == count; i++)
+        tell_progress(m, &m->pairs->rows[order[i]]);
+    return known == count;
 }
 
 static void measure_task(void *context, size_t index, unsigned worker)
@@ -155,7 +181,7 @@ static void measure_task(void *context, size_t index, unsigned worker)
     const size_t *order = m->order + task->first;
     struct files files;
     struct tp_error err = {.code = TP_OK};
-    if (is_stopped(m))
+    if (is_stopped(m) || recall(m, order, task->count))
         return;
     enum tp_status status = open_files(m->run, &rows[order[0]], &files, &err);
     for (size_t i = 0; i < task->count && !is_stopped(m); i++) {
@@ -371,14 +397,26 @@ static enum tp_status scatter_pair(struct tp_readers *readers,
                                    struct tp_error *err)
 {
     const struct tp_pair *pair = &pairs->rows[scatter->pair];
+    const struct tp_run *run = pairs->run;
     struct files files;
     struct tp_pair_view view;
-    enum tp_status status = open_files(pairs->run, pair, &files, err);
+    struct tp_digest key =
+        tp_memo_key(run, "scatter", &run->rows[pair->x], &run->rows[pair->y]);
+    tp_digest_number(&key, scatter->axis.is_signed);
+    tp_digest_add(&key, &scatter->axis.low, sizeof scatter->axis.low);
+    tp_digest_add(&key, &scatter->axis.high, sizeof scatter->axis.high);
+    tp_digest_number(&key, (uint64_t)scatter->axis.inner);
+    tp_digest_number(&key, (uint64_t)scatter->axis.binades);
+    if (tp_memo_get(run, &key, scatter->cells, sizeof scatter->cells))
+        return TP_OK;
+    enum tp_status status = open_files(run, pair, &files, err);
     if (status == TP_OK)
-        status = view_pair(pairs->run, pair, &files, &view, err);
+        status = view_pair(run, pair, &files, &view, err);
     if (status == TP_OK)
         status = tp_pair_scan_cells(readers, 0, &view, &scatter->axis,
                                     scatter->cells, err);
+    if (status == TP_OK)
+        tp_memo_put(run, &key, scatter->cells, sizeof scatter->cells);
     close_files(&files);
     return status;
 }

@@ -96,6 +96,7 @@ void tp_run_clear(struct tp_run *run)
 {
     tp_arena_clear(&run->arena);
     tp_found_clear(&run->files);
+    free(run->digests);
     free(run->rows);
     free(run->quantised);
     free(run->skipped);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/notes.h"
@@ -23,6 +24,7 @@
  */
 
 struct tp_dims;
+struct tp_memo;
 struct tp_quantised;
 
 /* One tensor. Texts are owned by the run's arena and never NULL. */
@@ -51,6 +53,7 @@ struct tp_row {
     const struct tp_quantised *quantised; /* codes and scales of its values;
                              NULL: they are stored as they are              */
     bool aside;           /* among run->aside_count                        */
+    bool layer_beside;    /* the layer is what construct.json says         */
 };
 
 /* One thing that could not be analysed. */
@@ -64,6 +67,9 @@ struct tp_skipped {
 struct tp_run {
     struct tp_arena arena;      /* owns every text and packed summary      */
     struct tp_found_list files; /* owns the paths                         */
+    struct tp_digest *digests;  /* of what each file gave; NULL: not asked  */
+    struct tp_memo *memo; /* of readings of later stages, borrowed; NULL: none
+                             is kept                                       */
     struct tp_row *rows;        /* sorted: file path bytes, payload order  */
     size_t row_count;
     size_t aside_count; /* rows behind these, in the same order: codes and

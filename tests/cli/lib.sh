@@ -148,3 +148,28 @@ run_tables()
     rm draw/summary.h5 # its attributes hold the command line
     cd ..
 }
+
+# all_of FOLDER: every table, text and figure of a result, but not the command
+# line that made it.
+all_of()
+{
+    local table
+    h5dump -n 1 "$1/summary.h5" | awk '$1 == "dataset" { print $2 }' |
+        while read -r table; do
+            h5dump -d "$table" "$1/summary.h5" | tail -n +2
+        done
+    find "$1" -type f ! -name summary.h5 | LC_ALL=C sort |
+        while read -r table; do
+            echo "${table#"$1"}"
+            cat "$table"
+        done
+}
+
+# same A B: says how the results in two folders differ.
+same()
+{
+    all_of "$1" > "$1.all"
+    all_of "$2" > "$2.all"
+    [ -s "$1.all" ] || echo "nothing in $1"
+    cmp "$1.all" "$2.all" || echo "$1 and $2 differ"
+}

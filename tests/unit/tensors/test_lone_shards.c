@@ -11,6 +11,7 @@ static bool is_lone(const char *unit)
 {
     char root[3000], paths[2][4096];
     struct tp_found files[2];
+    bool lone[2];
     struct tp_found_list list = {.files = files, .count = 2};
     struct tp_text missing = {0};
     size_t next = 0;
@@ -18,9 +19,10 @@ static bool is_lone(const char *unit)
     for (size_t i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%s/__%zu_0.distcp", root, unit,
                  i);
-        files[i] = (struct tp_found){paths[i], 1};
+        files[i] = (struct tp_found){paths[i], 1, 0};
+        lone[i] = tp_lone_shards_has(paths[i]);
     }
-    cr_expect_eq(tp_lone_shards_next(&list, &next, &missing), 0);
+    cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 0);
     cr_expect_eq(next, 2, "one sentence for a folder");
     const bool said = missing.length > 0;
     tp_text_clear(&missing);
@@ -37,20 +39,23 @@ Test(lone_shards, only_without_any_metadata)
 
 Test(lone_shards, folders_stand_apart_and_other_files_are_none)
 {
-    struct tp_found files[] = {{(char *)"no/such/__0_0.distcp", 1},
-                               {(char *)"no/such/other.pt", 1},
-                               {(char *)"no/such2/__0_0.distcp", 1},
-                               {(char *)"no/x.pt", 1}};
+    struct tp_found files[] = {{(char *)"no/such/__0_0.distcp", 1, 0},
+                               {(char *)"no/such/other.pt", 1, 0},
+                               {(char *)"no/such2/__0_0.distcp", 1, 0},
+                               {(char *)"no/x.pt", 1, 0}};
     struct tp_found_list list = {.files = files, .count = 4};
+    bool lone[4];
+    for (size_t i = 0; i < 4; i++)
+        lone[i] = tp_lone_shards_has(files[i].path);
     struct tp_text missing = {0};
     size_t next = 0;
-    cr_expect_eq(tp_lone_shards_next(&list, &next, &missing), 0);
+    cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 0);
     cr_expect_eq(next, 2);
     cr_expect_gt(missing.length, 0);
     tp_text_clear(&missing);
-    cr_expect_eq(tp_lone_shards_next(&list, &next, &missing), 2);
+    cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 2);
     cr_expect_gt(missing.length, 0);
     tp_text_clear(&missing);
-    cr_expect_eq(tp_lone_shards_next(&list, &next, &missing), 4);
+    cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 4);
     cr_expect_eq(missing.length, 0);
 }

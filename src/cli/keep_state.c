@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/keep_state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The line at `*at`, which is moved behind it. */
+static int take_line(const char **at)
+{
+    const int length = (int)strcspn(*at, "\n");
+    *at += length + ((*at)[length] == '\n');
+    return length;
+}
+
+enum tp_status tp_compare_shapes(const char *ours, const char *theirs,
+                                 const char *what, struct tp_error *err)
+{
+    while (*ours || *theirs) {
+        const char *left = ours, *right = theirs;
+        const int a = take_line(&ours), b = take_line(&theirs);
+        if (a == b && memcmp(left, right, (size_t)a) == 0)
+            continue;
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "made with other options: --%.*s in %s, --%.*s here: "
+                       "rows of both cannot stand side by side",
+                       b, right, what, a, left);
+    }
+    return TP_OK;
+}
+
+static struct tp_state_header header_of(const struct tp_kept *kept, bool whole)
+{
+    return (struct tp_state_header){.options = tp_text_get(&kept->shape),
+                                    .roots = tp_text_get(&kept->roots),
+                                    .whole = whole};
+}
+
+/* Whether the file says what these records say. */
+static bool is_there(const struct tp_kept *kept, bool whole)
+{
+    return whole && kept->known.whole && kept->reused.read == 0 &&
+           kept->reused.gone == 0 &&
+           strcmp(kept->known.roots, tp_text_get(&kept->roots)) == 0;
+}
+
+static enum tp_status keep(void *context, const struct tp_records *records,
+                           bool whole, struct tp_error *err)
+{
+    struct tp_kept *kept = context;
+    const struct tp_state_header header = header_of(kept, whole);
+    if (is_there(kept, whole))
+        return TP_OK;
+    enum tp_status status = tp_state_write(kept->options->state, &header,
+                                           records, &kept->memo, err);
+    if (status != TP_OK)
+        tp_while(err, "keeping the state");
+    return status;
+}
+
+/* A state of nothing. */
+static enum tp_status write_first(struct tp_kept *kept, struct tp_error *err)
+{
+    const struct tp_records none = {.items = NULL};
+    const struct tp_state_header header = header_of(kept, false);
+    return tp_state_write(kept->options->state, &header, &none, NULL, err);
+}
+
+enum tp_status tp_kept_open(const struct tp_options *options,
+                            struct tp_run *run, struct tp_kept *kept,
+                            struct tp_error *err)
+{
+    struct tp_error failure = {.code = TP_OK};
+    kept->options = options;
+    tp_memo_init(&kept->memo);
+    tp_options_shape(options, &kept->shape);
+    for (size_t i = 0; i < options->input_count; i++)
+        tp_text_add(&kept->roots, "%s\n", options->inputs[i]);
+    kept->known.records.arena = &run->arena;
+    run->memo = &kept->memo;
+    kept->keeper = (struct tp_collect_keeper){.known = &kept->known.records,
+                                              .reused = &kept->reused,
+                                              .seconds = options->state_every,
+                                              .keep = keep,
+                                              .context = kept};
+    enum tp_status status =
+        tp_state_read(options->state, &kept->known, &kept->memo, &failure);
+    if (status == TP_E_NOT_FOUND)
+        return write_first(kept, err);
+    if (status == TP_OK)
+        status = tp_compare_shapes(tp_text_get(&kept->shape),
+                                   kept->known.options, "the state", &failure);
+    if (status != TP_OK)
+        tp_error_in_file(&failure, options->state);
+    if (status != TP_OK && err)
+        *err = failure;
+    kept->before = kept->known.records.count;
+    return status;
+}
+
+void tp_kept_results(struct tp_kept *kept)
+{
+    struct tp_error err = {0};
+    if (!kept->options || kept->memo.made == kept->written)
+        return;
+    kept->written = kept->memo.made;
+    if (tp_state_keep_memo(kept->options->state, &kept->memo, &err) != TP_OK)
+        tp_print_warning(kept->options, "%s: %s", kept->options->state,
+                         err.message);
+}
+
+static void add_count(struct tp_text *text, size_t count, const char *what)
+{
+    tp_text_add(text, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+void tp_kept_text(const struct tp_kept *kept, struct tp_text *text)
+{
+    const struct tp_reused *reused = &kept->reused;
+    if (!kept->options)
+        return;
+    tp_text_add(text, "\nState\n  ");
+    tp_text_printable(text, kept->options->state);
+    tp_text_add(text, ": ");
+    add_count(text, reused->known, "file");
+    tp_text_add(text, " known, %zu read (%" PRIu64 " bytes), ", reused->read,
+                reused->bytes);
+    add_count(text, kept->memo.made, "tensor");
+    tp_text_add(text, " read again\n");
+    if (reused->gone) {
+        tp_text_add(text, "  ");
+        add_count(text, reused->gone, "file");
+        tp_text_add(text, " no longer there and left out. First: ");
+        tp_text_printable(text, reused->first_gone);
+        tp_text_add(text, "\n");
+    }
+}
+
+void tp_kept_clear(struct tp_kept *kept)
+{
+    if (kept->options)
+        tp_memo_clear(&kept->memo);
+    tp_state_clear(&kept->known);
+    tp_text_clear(&kept->shape);
+    tp_text_clear(&kept->roots);
+    memset(kept, 0, sizeof *kept);
+}

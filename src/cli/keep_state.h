@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CLI_KEEP_STATE_H
+#define TP_CLI_KEEP_STATE_H
+
+#include "cli/options.h"
+#include "state/state.h"
+#include "tensors/collect.h"
+
+/* --state: what an earlier run kept, and keeping what this one reads. */
+
+/* All-zero bytes: none is kept. */
+struct tp_kept {
+    const struct tp_options *options; /* NULL: none is kept                */
+    struct tp_state known;
+    struct tp_memo memo;
+    struct tp_text shape, roots;
+    struct tp_reused reused;
+    struct tp_collect_keeper keeper;
+    size_t before;  /* files that were known                                */
+    size_t written; /* results of the memo that were                       */
+};
+
+/*
+ * Reads the state that --state names, if it is there, for a run that is empty
+ * yet; writes an empty one otherwise, so that it is not learned at the end that
+ * this cannot be. TP_E_USAGE: it was made with other options; else fails as
+ * tp_state_read and tp_state_write. Clear it in any case.
+ */
+enum tp_status tp_kept_open(const struct tp_options *options,
+                            struct tp_run *run, struct tp_kept *kept,
+                            struct tp_error *err);
+
+/* Keeps what later stages read since the last call; a failure is a warning. */
+void tp_kept_results(struct tp_kept *kept);
+
+/* Says what was known and what was read. */
+void tp_kept_text(const struct tp_kept *kept, struct tp_text *text);
+
+/* Releases what was kept, once the run is over. */
+void tp_kept_clear(struct tp_kept *kept);
+
+/* The first difference of options that shape rows, TP_E_USAGE; `theirs` are
+ * those of `what`. */
+enum tp_status tp_compare_shapes(const char *ours, const char *theirs,
+                                 const char *what, struct tp_error *err);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file of a state. HDF5 so that other programs can look into it: each part
+ * is a dataset, parts of words are compound rows with the members' names. They
+ * are contiguous and not deflated: a merge reads 10^6 rows a second, more than
+ * deflate gives, and what is written is read once or twice. So where a part
+ * lies is known, and it is read from there to where it stays, in one pass over
+ * the file, with the CRC-32 of all of it.
+ *
+ * Reading by HDF5 took three passes, one for a checksum, which the library does
+ * not have of contiguous data, one of its own, and a copy. A mapped file would
+ * need none, but ends the process when the disk fails or the file is cut.
+ */
+#include "state/state_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+enum { BLOCK = 1024, CHUNK = 1 << 20, WORD = 8 };
+
+static const char *const part_names[TP_STATE_PARTS] = {
+    [TP_STATE_WORDS] = "words",       [TP_STATE_NAMES] = "names",
+    [TP_STATE_FILES] = "files",       [TP_STATE_TIES] = "ties",
+    [TP_STATE_ROWS] = "rows",         [TP_STATE_SKIPPED] = "skipped",
+    [TP_STATE_NUMBERS] = "numbers",   [TP_STATE_MEMO] = "memo",
+    [TP_STATE_PROBLEMS] = "problems", [TP_STATE_RESULTS] = "results",
+    [TP_STATE_OPTIONS] = "options",   [TP_STATE_ROOTS] = "roots",
+};
+
+void tp_state_image_clear(struct tp_state_image *image)
+{
+    for (int i = 0; i < TP_STATE_PARTS; i++) {
+        if (image->parts[i].capacity)
+            free(image->parts[i].data);
+    }
+    memset(image, 0, sizeof *image);
+}
+
+size_t tp_state_room(size_t size)
+{
+    return (size + WORD - 1) / WORD * WORD;
+}
+
+enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
+                                  const void *bytes, size_t size, uint64_t *at,
+                                  struct tp_error *err)
+{
+    const size_t room = tp_state_room(size);
+    if (tp_grow(&part->data, &part->capacity, part->size + room, 1, err) !=
+        TP_OK)
+        return TP_E_MEMORY;
+    if (size)
+        memcpy(part->data + part->size, bytes, size);
+    if (room > size)
+        memset(part->data + part->size + size, 0, room - size);
+    if (at)
+        *at = part->size;
+    part->size += room;
+    return TP_OK;
+}
+
+/* Bytes of a unit of a part: a row of words, a word, or a byte. */
+static size_t unit_of(int part)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    if (members)
+        return members->count * WORD;
+    return part == TP_STATE_TIES || part == TP_STATE_PROBLEMS ? WORD : 1;
+}
+
+static hid_t type_of(int part)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    if (!members)
+        return H5Tcopy(unit_of(part) == 1 ? H5T_NATIVE_UINT8
+                                          : H5T_NATIVE_UINT64);
+    hid_t type = H5Tcreate(H5T_COMPOUND, members->count * WORD);
+    for (size_t i = 0; type >= 0 && i < members->count; i++) {
+        const struct tp_state_member *m = &members->members[i];
+        const hid_t its = m->kind == TP_STATE_REAL    ? H5T_NATIVE_DOUBLE
+                          : m->kind == TP_STATE_INT64 ? H5T_NATIVE_INT64
+                                                      : H5T_NATIVE_UINT64;
+        if (H5Tinsert(type, m->name, i * WORD, its) < 0) {
+            H5Tclose(type);
+            return -1;
+        }
+    }
+    return type;
+}
+
+/* Where a part lies in the file. */
+struct place {
+    uint64_t offset, size;
+};
+
+/* --- writing -------------------------------------------------------------- */
+
+static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes,
+                       struct place *place)
+{
+    const hsize_t count = bytes->size / unit_of(part);
+    const hid_t type = type_of(part);
+    const hid_t space = H5Screate_simple(1, &count, NULL);
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t set = -1;
+    if (type >= 0 && space >= 0 && properties >= 0 &&
+        H5Pset_obj_track_times(properties, false) >= 0)
+        set = H5Dcreate2(file, part_names[part], type, space, H5P_DEFAULT,
+                         properties, H5P_DEFAULT);
+    bool done =
+        set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL,
+                                            H5P_DEFAULT, bytes->data) >= 0);
+    place->size = bytes->size;
+    place->offset = done && count ? H5Dget_offset(set) : BLOCK;
+    if (set >= 0)
+        done = H5Dclose(set) >= 0 && done;
+    if (properties >= 0)
+        H5Pclose(properties);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    return done;
+}
+
+static bool write_hdf5(const char *path, const struct tp_state_image *image,
+                       struct place places[TP_STATE_PARTS])
+{
+    const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+    hid_t file = -1;
+    if (properties >= 0 && H5Pset_userblock(properties, BLOCK) >= 0)
+        file = H5Fcreate(path, H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+    bool done = file >= 0;
+    for (int i = 0; i < TP_STATE_PARTS && done; i++)
+        done = write_part(file, i, &image->parts[i], &places[i]);
+    if (file >= 0)
+        done = H5Fclose(file) >= 0 && done;
+    if (properties >= 0)
+        H5Pclose(properties);
+    return done;
+}
+
+/* Adds to a CRC-32 what is behind the user block. */
+static bool add_rest(int fd, uint32_t *crc)
+{
+    unsigned char *buffer = malloc(CHUNK);
+    off_t at = BLOCK;
+    ssize_t got = -1;
+    while (buffer && (got = pread(fd, buffer, CHUNK, at)) > 0) {
+        *crc = libdeflate_crc32(*crc, buffer, (size_t)got);
+        at += got;
+    }
+    free(buffer);
+    return got == 0;
+}
+
+/* The lines before the HDF5 file. */
+static bool write_block(const char *path, const struct tp_state_image *image,
+                        const struct place places[TP_STATE_PARTS])
+{
+    char block[BLOCK] = "", layout[TP_STATE_LAYOUT_BYTES];
+    struct stat info;
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool done = fstat(fd, &info) == 0;
+    tp_state_layout(layout);
+    size_t used = (size_t)snprintf(
+        block, sizeof block,
+        "tprof-analyze state\nschema %d\nlayout %s\nwhole %s\nbytes %" PRIu64
+        "\n",
+        TP_STATE_SCHEMA, layout, image->whole ? "yes" : "no",
+        done ? (uint64_t)info.st_size : 0);
+    for (int i = 0; i < TP_STATE_PARTS; i++)
+        used +=
+            (size_t)snprintf(block + used, sizeof block - used,
+                             "part %s %" PRIu64 " %" PRIu64 "\n", part_names[i],
+                             places[i].offset, places[i].size);
+    uint32_t crc = libdeflate_crc32(0, block, used);
+    done = done && add_rest(fd, &crc);
+    snprintf(block + used, sizeof block - used, "crc32 %08" PRIx32 "\n", crc);
+    done = done && pwrite(fd, block, sizeof block, 0) == (ssize_t)sizeof block;
+    return close(fd) == 0 && done;
+}
+
+/* A line is at most of a name of 8 and two numbers of 20 digits. */
+_Static_assert(TP_STATE_PARTS *(sizeof "part 12345678  \n" + 40) + 200 <= BLOCK,
+               "the lines fit");
+
+enum tp_status tp_state_image_write(const char *path,
+                                    const struct tp_state_image *image,
+                                    struct tp_error *err)
+{
+    struct place places[TP_STATE_PARTS];
+    char *aside = tp_file_aside(path);
+    if (!aside)
+        return tp_fail_memory(err);
+    /* the library prints its own account of what fails otherwise */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    errno = 0;
+    enum tp_status status = TP_OK;
+    if (write_hdf5(aside, image, places) && write_block(aside, image, places)) {
+        status = tp_file_commit(aside, path, err);
+    } else {
+        status = errno ? tp_fail_errno(err, "cannot write %s", path)
+                       : tp_fail(err, TP_E_IO, -1, "cannot write %s", path);
+        unlink(aside);
+    }
+    free(aside);
+    return status;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* A file under way. */
+struct input {
+    int fd;
+    uint64_t at;  /* what was read, with the user block                    */
+    uint64_t end; /* what there is to be                                   */
+    uint32_t crc; /* of what was read                                      */
+    struct tp_arena *arena;
+    struct tp_error *err;
+};
+
+/* The value of a line "name value" of the user block; "": there is none. */
+static void line_of(const char *block, const char *name, char value[64])
+{
+    const size_t length = strlen(name);
+    value[0] = '\0';
+    for (const char *at = block; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, name, length) == 0 && at[length] == ' ') {
+            snprintf(value, 64, "%.*s", (int)strcspn(at + length + 1, "\n"),
+                     at + length + 1);
+            return;
+        }
+    }
+}
+
+static enum tp_status check_block(const char *block, struct tp_error *err)
+{
+    char schema[64], layout[64], ours[TP_STATE_LAYOUT_BYTES];
+    if (strncmp(block, "tprof-analyze state\n", 20) != 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                       "no state of this program: it does not begin with "
+                       "\"tprof-analyze state\"");
+    line_of(block, "schema", schema);
+    line_of(block, "layout", layout);
+    tp_state_layout(ours);
+    if (strtol(schema, NULL, 10) != TP_STATE_SCHEMA)
+        return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                       "a state of schema %s; this program reads and writes "
+                       "schema %d",
+                       schema, TP_STATE_SCHEMA);
+    if (strcmp(layout, ours) != 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                       "a state of another machine or build: its numbers are "
+                       "laid out as %s, not %s",
+                       layout, ours);
+    return TP_OK;
+}
+
+static enum tp_status fail_changed(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_DAMAGED, -1,
+                   "a damaged state: its bytes are not those that were "
+                   "written");
+}
+
+/* The next bytes of the file. */
+static enum tp_status read_next(struct input *in, unsigned char *into,
+                                uint64_t size)
+{
+    while (size > 0) {
+        const size_t most = size < CHUNK ? (size_t)size : CHUNK;
+        const ssize_t got = pread(in->fd, into, most, (off_t)in->at);
+        if (got < 0)
+            return tp_fail_errno(in->err, "cannot read it");
+        if (got == 0)
+            return fail_changed(in->err);
+        in->crc = libdeflate_crc32(in->crc, into, (size_t)got);
+        in->at += (uint64_t)got;
+        into += got;
+        size -= (uint64_t)got;
+    }
+    return TP_OK;
+}
+
+/* What lies between parts. */
+static enum tp_status skip_to(struct input *in, uint64_t offset)
+{
+    enum { ROOM = 4096 };
+    unsigned char bytes[ROOM];
+    enum tp_status status = TP_OK;
+    while (in->at < offset && status == TP_OK)
+        status = read_next(in, bytes,
+                           offset - in->at < ROOM ? offset - in->at : ROOM);
+    return status;
+}
+
+/* Numbers and names stay as they are read, for the rows. */
+static enum tp_status read_part(struct input *in, int part,
+                                const struct place *place,
+                                struct tp_state_bytes *bytes)
+{
+    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_NAMES;
+    enum tp_status status = skip_to(in, place->offset);
+    if (status != TP_OK)
+        return status;
+    const size_t size = (size_t)place->size;
+    bytes->data = stays ? tp_arena_alloc(in->arena, size) : malloc(size + 1);
+    bytes->size = size;
+    bytes->capacity = stays ? 0 : size + 1;
+    return bytes->data ? read_next(in, bytes->data, size)
+                       : tp_fail_memory(in->err);
+}
+
+/* The parts in the order of their places, which are within the file and do not
+ * overlap; false: they are not. */
+static bool order_parts(const char *block, const struct input *in,
+                        struct place places[TP_STATE_PARTS],
+                        int order[TP_STATE_PARTS])
+{
+    for (int i = 0; i < TP_STATE_PARTS; i++) {
+        char name[32], value[64], *end;
+        int k = i;
+        snprintf(name, sizeof name, "part %s", part_names[i]);
+        line_of(block, name, value);
+        places[i].offset = strtoull(value, &end, 10);
+        places[i].size = strtoull(end, NULL, 10);
+        if (places[i].offset < BLOCK || places[i].offset > in->end ||
+            places[i].size > in->end - places[i].offset ||
+            places[i].size % unit_of(i))
+            return false;
+        for (;
+             k > 0 && places[order[k - 1]].offset + places[order[k - 1]].size >
+                          places[i].offset;
+             k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 1; i < TP_STATE_PARTS; i++) {
+        const struct place *before = &places[order[i - 1]];
+        if (before->offset + before->size > places[order[i]].offset)
+            return false;
+    }
+    return true;
+}
+
+/* The lines before that of the CRC-32, which is the last; behind it there is
+ * nothing. */
+static bool find_crc(const char *block, size_t *length, uint32_t *crc)
+{
+    const char *line = strstr(block, "\ncrc32 ");
+    char *end;
+    if (!line)
+        return false;
+    *length = (size_t)(line + 1 - block);
+    *crc = (uint32_t)strtoul(line + strlen("\ncrc32 "), &end, 16);
+    const char *rest = end + (*end == '\n');
+    while (rest < block + BLOCK && !*rest)
+        rest++;
+    return *end == '\n' && rest == block + BLOCK;
+}
+
+/* Everything behind the user block. */
+static enum tp_status read_parts(struct input *in, const char *block,
+                                 struct tp_state_image *image)
+{
+    struct place places[TP_STATE_PARTS];
+    int order[TP_STATE_PARTS];
+    char whole[64];
+    size_t length;
+    uint32_t crc;
+    if (!find_crc(block, &length, &crc) ||
+        !order_parts(block, in, places, order))
+        return fail_changed(in->err);
+    enum tp_status status = TP_OK;
+    in->crc = libdeflate_crc32(0, block, length);
+    for (int i = 0; i < TP_STATE_PARTS && status == TP_OK; i++)
+        status =
+            read_part(in, order[i], &places[order[i]], &image->parts[order[i]]);
+    if (status == TP_OK)
+        status = skip_to(in, in->end);
+    if (status == TP_OK && in->crc != crc)
+        status = fail_changed(in->err);
+    line_of(block, "whole", whole);
+    image->whole = strcmp(whole, "yes") == 0;
+    return status;
+}
+
+static enum tp_status read_file(struct input *in, struct tp_state_image *image)
+{
+    char block[BLOCK + 1] = "", bytes[64];
+    struct stat info;
+    const ssize_t got = pread(in->fd, block, BLOCK, 0);
+    if (got < 0 || fstat(in->fd, &info) != 0)
+        return tp_fail_errno(in->err, "cannot read it");
+    enum tp_status status = check_block(block, in->err);
+    if (status != TP_OK)
+        return status;
+    line_of(block, "bytes", bytes);
+    in->at = BLOCK;
+    in->end = strtoull(bytes, NULL, 10);
+    if ((uint64_t)info.st_size < in->end || got < BLOCK)
+        return tp_fail(in->err, TP_E_DAMAGED, (int64_t)info.st_size,
+                       "a state that is cut off: %" PRIu64 " of %" PRIu64
+                       " bytes are there",
+                       (uint64_t)info.st_size, in->end);
+    if ((uint64_t)info.st_size > in->end || in->end < BLOCK)
+        return fail_changed(in->err);
+    return read_parts(in, block, image);
+}
+
+enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
+                                   struct tp_state_image *image,
+                                   struct tp_error *err)
+{
+    struct input in = {
+        .fd = open(path, O_RDONLY | O_CLOEXEC), .arena = arena, .err = err};
+    if (in.fd < 0)
+        return errno == ENOENT
+                   ? tp_fail(err, TP_E_NOT_FOUND, -1, "no such file")
+                   : tp_fail_errno(err, "cannot read it");
+    enum tp_status status = read_file(&in, image);
+    close(in.fd);
+    return status;
+}

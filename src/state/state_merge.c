@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merging is joining: records of one file each are the same whoever read the
+ * file, so that those of all states, sorted, give the run that one reading of
+ * all files would have given. A file is told from another of the same path, of
+ * another node, by its size and by the digest of its time and numbers. Ties of
+ * such files are in the order of these, so that the order of the states does
+ * not show.
+ *
+ * States are sorted already, so pairs of them are merged until one is left;
+ * parts that are of different folders are only put one behind the other. A heap
+ * of all states would compare as often, and not see that. Cost: n log k
+ * comparisons of paths for k states.
+ */
+#include "state/state_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* States under way. */
+struct loader {
+    struct tp_state_merge *merge;
+    const struct tp_state_merge_from *from;
+    struct tp_error *errors; /* [count]                                    */
+};
+
+static void load_state(void *context, size_t index, unsigned worker)
+{
+    struct loader *l = context;
+    struct tp_error *err = &l->errors[index];
+    struct tp_state *state = &l->merge->states[index];
+    const char *path = l->from->paths[index];
+    (void)worker;
+    if (l->from->stop && *l->from->stop) {
+        tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        return;
+    }
+    state->records.arena = &l->merge->arenas[index];
+    state->shared = &l->merge->words;
+    if (tp_state_read(path, state, l->from->memo, err) == TP_OK &&
+        !state->whole) {
+        tp_fail(err, TP_E_UNSUPPORTED, -1,
+                "the run that wrote this state did not come to its end: give "
+                "it the same command, and it goes on");
+        tp_error_in_file(err, path);
+    }
+}
+
+enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
+                                   const struct tp_state_merge_from *from,
+                                   struct tp_pool *pool, struct tp_error *err)
+{
+    struct loader l = {merge, from, calloc(from->count + 1, sizeof *l.errors)};
+    enum tp_status status = TP_OK;
+    merge->states = calloc(from->count + 1, sizeof *merge->states);
+    merge->arenas = calloc(from->count + 1, sizeof *merge->arenas);
+    merge->paths = from->paths;
+    pthread_mutex_init(&merge->words.lock, NULL);
+    if (!l.errors || !merge->states || !merge->arenas)
+        status = tp_fail_memory(err);
+    merge->count = status == TP_OK ? from->count : 0;
+    tp_pool_for(pool, merge->count, load_state, &l);
+    for (size_t i = 0; i < merge->count && status == TP_OK; i++) {
+        const struct tp_state *state = &merge->states[i];
+        status = l.errors[i].code;
+        if (status != TP_OK && err)
+            *err = l.errors[i];
+        merge->casts =
+            state->casts > merge->casts ? state->casts : merge->casts;
+    }
+    free(l.errors);
+    return status;
+}
+
+static int compare_records(const void *left, const void *right)
+{
+    const struct tp_record *a = left, *b = right;
+    int order = strcmp(a->path, b->path);
+    if (order == 0)
+        order = (a->size > b->size) - (a->size < b->size);
+    return order ? order : tp_digest_compare(&a->digest, &b->digest);
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* What was found of the files, each sentence once. */
+static enum tp_status merge_problems(struct tp_state_merge *merge,
+                                     struct tp_error *err)
+{
+    struct tp_records *records = &merge->records;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        count += merge->states[i].records.problem_count;
+    records->problems = calloc(count + 1, sizeof *records->problems);
+    if (!records->problems)
+        return tp_fail_memory(err);
+    size_t all = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct tp_records *its = &merge->states[i].records;
+        for (size_t k = 0; k < its->problem_count; k++)
+            records->problems[all++] = its->problems[k];
+    }
+    qsort(records->problems, all, sizeof *records->problems, compare_texts);
+    for (size_t i = 0; i < all; i++) {
+        const char *text = records->problems[i];
+        const size_t last = records->problem_count - 1;
+        if (records->problem_count == 0 ||
+            strcmp(records->problems[last], text) != 0)
+            records->problems[records->problem_count++] = text;
+    }
+    return TP_OK;
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+/* Records of a state, which are in order. */
+struct sequence {
+    const struct tp_record **first;
+    size_t count;
+};
+
+static int compare_sequences(const void *left, const void *right)
+{
+    const struct sequence *a = left, *b = right;
+    return compare_records(*a->first, *b->first);
+}
+
+/* Merges two neighbours to `into`. */
+static void merge_two(const struct sequence *a, const struct sequence *b,
+                      const struct tp_record **into)
+{
+    size_t i = 0, k = 0;
+    /* parts that are of different folders stand one behind the other */
+    if (compare_records(a->first[a->count - 1], *b->first) <= 0)
+        i = a->count;
+    memcpy(into, a->first, i * sizeof *into);
+    into += i;
+    while (i < a->count && k < b->count)
+        *into++ = compare_records(a->first[i], b->first[k]) <= 0
+                      ? a->first[i++]
+                      : b->first[k++];
+    memcpy(into, a->first + i, (a->count - i) * sizeof *into);
+    memcpy(into + (a->count - i), b->first + k, (b->count - k) * sizeof *into);
+}
+
+/* One round: sequences of `from` to half as many of `to`; their number. */
+static size_t merge_round(struct sequence *sequences, size_t count,
+                          const struct tp_record **to)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < count; i += 2) {
+        struct sequence a = sequences[i], b = {NULL, 0};
+        if (i + 1 < count) {
+            b = sequences[i + 1];
+            merge_two(&a, &b, to);
+        } else {
+            memcpy(to, a.first, a.count * sizeof *to);
+        }
+        sequences[made++] = (struct sequence){to, a.count + b.count};
+        to += a.count + b.count;
+    }
+    return made;
+}
+
+/* Pointers to all records, in order; NULL: out of memory. `room` has room for
+ * twice as many. */
+static const struct tp_record **order_records(
+    const struct tp_state_merge *merge, const struct tp_record **room,
+    size_t all)
+{
+    struct sequence *sequences = calloc(merge->count + 1, sizeof *sequences);
+    const struct tp_record **at = room;
+    size_t count = 0;
+    if (!sequences)
+        return NULL;
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct tp_records *its = &merge->states[i].records;
+        if (its->count)
+            sequences[count++] = (struct sequence){at, its->count};
+        for (size_t k = 0; k < its->count; k++)
+            *at++ = &its->items[k];
+    }
+    if (count)
+        qsort(sequences, count, sizeof *sequences, compare_sequences);
+    const struct tp_record **to = room + all;
+    while (count > 1) {
+        count = merge_round(sequences, count, to);
+        to = to == room ? room + all : room;
+    }
+    at = count ? sequences[0].first : room;
+    free(sequences);
+    return at;
+}
+
+/* All but copies of those before. */
+static void take_records(struct tp_state_merge *merge,
+                         const struct tp_record *const *ordered, size_t count)
+{
+    struct tp_records *records = &merge->records;
+    for (size_t i = 0; i < count; i++) {
+        if (i && compare_records(ordered[i - 1], ordered[i]) == 0) {
+            if (merge->twice++ == 0)
+                merge->first_twice = ordered[i]->path;
+        } else {
+            records->items[records->count++] = *ordered[i];
+        }
+    }
+}
+
+enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
+                                      enum tp_dims_mode dims,
+                                      struct tp_arena *arena,
+                                      struct tp_error *err)
+{
+    struct tp_records *records = &merge->records;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        count += merge->states[i].records.count;
+    records->arena = arena;
+    records->items = calloc(count + 1, sizeof *records->items);
+    const struct tp_record **room = calloc(2 * count + 1, sizeof *room);
+    const struct tp_record **ordered =
+        records->items && room ? order_records(merge, room, count) : NULL;
+    if (ordered)
+        take_records(merge, ordered, count);
+    free(room);
+    if (!ordered)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < records->count; i++) {
+        struct tp_record *record = &records->items[i];
+        /* what a part of the files keeps is no less than what all do */
+        tp_record_fit_dims(
+            record, tp_record_dims_keep(dims, records->count, record->tensors));
+    }
+    return merge_problems(merge, err);
+}
+
+enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
+                                    struct tp_found_list *files,
+                                    struct tp_error *err)
+{
+    const struct tp_records *records = &merge->records;
+    if (tp_grow(&files->files, &files->capacity, records->count + 1,
+                sizeof *files->files, err) != TP_OK)
+        return TP_E_MEMORY;
+    for (size_t i = 0; i < records->count; i++) {
+        const struct tp_record *record = &records->items[i];
+        char *path = strdup(record->path);
+        if (!path)
+            return tp_fail_memory(err);
+        files->files[files->count++] =
+            (struct tp_found){path, record->size, record->modified};
+    }
+    return TP_OK;
+}
+
+void tp_state_merge_clear(struct tp_state_merge *merge)
+{
+    tp_records_clear(&merge->records);
+    for (size_t i = 0; i < merge->count; i++) {
+        tp_state_clear(&merge->states[i]);
+        tp_arena_clear(&merge->arenas[i]);
+    }
+    free(merge->states);
+    free(merge->arenas);
+    tp_intern_clear(&merge->words.texts);
+    tp_arena_clear(&merge->words.arena);
+    memset(merge, 0, sizeof *merge);
+}

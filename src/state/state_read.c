@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the parts of a state to records. Words of labels are interned once for
+ * each state, rows take them by their number; what is packed stays where it was
+ * read. Everything is checked against what is there, since the later stages
+ * trust their rows: a number of a text, the values of an enum, the lengths of
+ * what is packed, and that the counts of the records add up. Cost: some 40
+ * words a row.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "state/state.h"
+#include "state/state_image.h"
+#include "state/state_members.h"
+#include "state/state_numbers.h"
+
+/* The parts being read, and how far. */
+struct reader {
+    struct tp_state_image *image;
+    struct tp_state *state;
+    struct tp_state_words words, names;
+    struct tp_state_reader numbers;
+    size_t at[TP_STATE_PARTS]; /* in words                                 */
+    uint64_t last_target; /* a word and its number format                  */
+    const struct tp_number *last_number;
+    struct tp_error *err;
+};
+
+void tp_state_clear(struct tp_state *state)
+{
+    tp_records_clear(&state->records);
+    free(state->options);
+    free(state->roots);
+    memset(state, 0, sizeof *state);
+}
+
+static enum tp_status fail(const struct reader *r, const char *what)
+{
+    return tp_fail(r->err, TP_E_DAMAGED, -1,
+                   "a damaged state: %s is not what it should be", what);
+}
+
+/* --- texts ---------------------------------------------------------------- */
+
+static size_t count_texts(const struct tp_state_bytes *part)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < part->size; i++)
+        count += !part->data[i];
+    return part->size == 0 || !part->data[part->size - 1] ? count : SIZE_MAX;
+}
+
+/* What rows point to is the arena's, unless an image was made otherwise. */
+static enum tp_status keep_part(struct reader *r, enum tp_state_part part)
+{
+    struct tp_state_bytes *bytes = &r->image->parts[part];
+    if (bytes->capacity == 0)
+        return TP_OK;
+    unsigned char *kept = tp_arena_alloc(r->state->records.arena, bytes->size);
+    if (!kept)
+        return tp_fail_memory(r->err);
+    if (bytes->size)
+        memcpy(kept, bytes->data, bytes->size);
+    free(bytes->data);
+    *bytes = (struct tp_state_bytes){.data = kept, .size = bytes->size};
+    return TP_OK;
+}
+
+/* One pointer for each word. */
+static enum tp_status intern_texts(struct reader *r, struct tp_intern *set,
+                                   struct tp_arena *arena,
+                                   struct tp_state_words *texts)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < texts->count && status == TP_OK; i++) {
+        texts->texts[i] = tp_intern(set, arena, texts->texts[i]);
+        status = texts->texts[i] ? TP_OK : tp_fail_memory(r->err);
+    }
+    return status;
+}
+
+static enum tp_status intern_words(struct reader *r)
+{
+    struct tp_records *records = &r->state->records;
+    struct tp_state_words_of_all *shared = r->state->shared;
+    if (!shared)
+        return intern_texts(r, &records->texts, records->arena, &r->words);
+    pthread_mutex_lock(&shared->lock);
+    enum tp_status status =
+        intern_texts(r, &shared->texts, &shared->arena, &r->words);
+    pthread_mutex_unlock(&shared->lock);
+    return status;
+}
+
+/* The texts of a part, where they lie. */
+static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
+                                 struct tp_state_words *texts)
+{
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    texts->count = count_texts(bytes);
+    if (texts->count == SIZE_MAX)
+        return fail(r, "the end of its texts");
+    texts->texts = calloc(texts->count + 1, sizeof *texts->texts);
+    if (!texts->texts)
+        return tp_fail_memory(r->err);
+    const char *at = (const char *)bytes->data;
+    for (size_t i = 0; i < texts->count; at += strlen(at) + 1, i++)
+        texts->texts[i] = at;
+    return TP_OK;
+}
+
+/* --- members -------------------------------------------------------------- */
+
+/* What overflow may be judged against: a format of the table, or a dtype. */
+static const struct tp_number *find_number(const char *id)
+{
+    const struct tp_number *found = tp_number_by_id(id);
+    for (int i = 0; i < TP_DTYPE_COUNT && !found; i++) {
+        const struct tp_number *its = tp_number_by_dtype((enum tp_dtype)i);
+        found = its && strcmp(its->id, id) == 0 ? its : NULL;
+    }
+    return found;
+}
+
+static bool read_target(struct reader *r, uint64_t word,
+                        const struct tp_number **target)
+{
+    if (word >= r->words.count)
+        return false;
+    if (word != r->last_target) {
+        const char *id = r->words.texts[word];
+        r->last_number = *id ? find_number(id) : NULL;
+        if (*id && !r->last_number)
+            return false;
+        r->last_target = word;
+    }
+    *target = r->last_number;
+    return true;
+}
+
+/* The text or number that a word stands for. */
+static bool read_pointer(struct reader *r, enum tp_state_kind kind,
+                         uint64_t word, const void **value)
+{
+    const struct tp_state_words *texts =
+        kind == TP_STATE_WORD ? &r->words : &r->names;
+    const struct tp_number *target = NULL;
+    bool good = true;
+    *value = NULL;
+    switch (kind) {
+    case TP_STATE_TARGET:
+        good = read_target(r, word, &target);
+        *value = target;
+        return good;
+    case TP_STATE_SAID:
+        if (word == UINT64_MAX)
+            return true;
+        /* fall through */
+    case TP_STATE_WORD:
+    case TP_STATE_NAME:
+        *value = word < texts->count ? texts->texts[word] : NULL;
+        return *value != NULL;
+    default:
+        if (word == UINT64_MAX)
+            return kind != TP_STATE_PACKED;
+        *value = tp_state_number_next(&r->numbers, kind, word);
+        return *value != NULL;
+    }
+}
+
+static bool read_member(struct reader *r, const struct tp_state_member *member,
+                        uint64_t word, void *into)
+{
+    void *at = (char *)into + member->offset;
+    const void *value;
+    unsigned number = (unsigned)word;
+    bool flag = word != 0;
+    switch (member->kind) {
+    case TP_STATE_INT64:
+    case TP_STATE_SIZE:
+    case TP_STATE_REAL:
+        memcpy(at, &word, sizeof word);
+        return true;
+    case TP_STATE_ENUM:
+        memcpy(at, &number, sizeof number);
+        return word <= member->most;
+    case TP_STATE_FLAG:
+        memcpy(at, &flag, sizeof flag);
+        return word <= 1;
+    default:
+        if (!read_pointer(r, member->kind, word, &value))
+            return false;
+        memcpy(at, &value, sizeof value);
+        return true;
+    }
+}
+
+/* The next struct of a part. */
+static enum tp_status read_struct(struct reader *r, enum tp_state_part part,
+                                  void *into)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    const size_t size = members->count * sizeof(uint64_t);
+    if (bytes->size - r->at[part] < size)
+        return fail(r, "the number of its rows");
+    for (size_t i = 0; i < members->count; i++) {
+        uint64_t word;
+        memcpy(&word, bytes->data + r->at[part] + i * sizeof word, sizeof word);
+        if (!read_member(r, &members->members[i], word, into))
+            return fail(r, members->members[i].name);
+    }
+    r->at[part] += size;
+    return TP_OK;
+}
+
+/* The next texts of a list of names. */
+static enum tp_status read_names(struct reader *r, enum tp_state_part part,
+                                 const char **texts, size_t count)
+{
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word;
+        memcpy(&word, bytes->data + r->at[part], sizeof word);
+        if (word >= r->names.count)
+            return fail(r, "a name");
+        texts[i] = r->names.texts[word];
+        r->at[part] += sizeof word;
+    }
+    return TP_OK;
+}
+
+/* --- records -------------------------------------------------------------- */
+
+/* What follows from what was packed. */
+static void complete_row(struct tp_row *row, const char *file)
+{
+    struct tp_numbers numbers;
+    row->file = file;
+    row->counts = row->packed->counts;
+    tp_scalars_of(&row->packed->counts, &row->packed->moments,
+                  &row->packed->extrema, &numbers);
+    memcpy(numbers.quantile, row->numbers.quantile, sizeof numbers.quantile);
+    row->numbers = numbers;
+}
+
+/* How many of a part are left. */
+static size_t rest_of(const struct reader *r, enum tp_state_part part)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    const size_t unit =
+        members ? members->count * sizeof(uint64_t) : sizeof(uint64_t);
+    return (r->image->parts[part].size - r->at[part]) / unit;
+}
+
+static enum tp_status read_ties(struct reader *r, struct tp_record *record)
+{
+    if (record->tie_count > rest_of(r, TP_STATE_TIES))
+        return fail(r, "a number of files");
+    if (record->tie_count == 0)
+        return TP_OK;
+    record->ties = tp_arena_alloc(r->state->records.arena,
+                                  record->tie_count * sizeof *record->ties);
+    return record->ties
+               ? read_names(r, TP_STATE_TIES, record->ties, record->tie_count)
+               : tp_fail_memory(r->err);
+}
+
+static enum tp_status read_record(struct reader *r, struct tp_row *rows,
+                                  struct tp_skipped *skipped,
+                                  struct tp_record *record)
+{
+    struct tp_records *records = &r->state->records;
+    enum tp_status status = read_struct(r, TP_STATE_FILES, record);
+    if (status != TP_OK)
+        return status;
+    if (record->row_count > rest_of(r, TP_STATE_ROWS) ||
+        record->skipped_count > rest_of(r, TP_STATE_SKIPPED))
+        return fail(r, "the number of its rows");
+    const char *file = tp_text_is_utf8(record->path)
+                           ? record->path
+                           : tp_records_text(records, record->path);
+    if (!file)
+        return tp_fail_memory(r->err);
+    record->rows = rows;
+    record->skipped = skipped;
+    record->borrowed = record->done = true;
+    for (size_t i = 0; i < record->row_count && status == TP_OK; i++) {
+        status = read_struct(r, TP_STATE_ROWS, &rows[i]);
+        if (status == TP_OK)
+            complete_row(&rows[i], file);
+    }
+    for (size_t i = 0; i < record->skipped_count && status == TP_OK; i++) {
+        status = read_struct(r, TP_STATE_SKIPPED, &skipped[i]);
+        skipped[i].file = file;
+    }
+    return status == TP_OK ? read_ties(r, record) : status;
+}
+
+/* The records, sorted by path. */
+static enum tp_status read_records(struct reader *r)
+{
+    struct tp_records *records = &r->state->records;
+    const size_t rows = rest_of(r, TP_STATE_ROWS);
+    const size_t skipped = rest_of(r, TP_STATE_SKIPPED);
+    const size_t count = rest_of(r, TP_STATE_FILES);
+    records->all_rows = calloc(rows + 1, sizeof *records->all_rows);
+    records->all_skipped = calloc(skipped + 1, sizeof *records->all_skipped);
+    records->items = calloc(count + 1, sizeof *records->items);
+    if (!records->all_rows || !records->all_skipped || !records->items)
+        return tp_fail_memory(r->err);
+    enum tp_status status = TP_OK;
+    for (size_t i = 0, row = 0, skip = 0; i < count && status == TP_OK; i++) {
+        struct tp_record *record = &records->items[records->count++];
+        status = read_record(r, &records->all_rows[row],
+                             &records->all_skipped[skip], record);
+        if (status != TP_OK) /* nothing of it is owned by itself */
+            record->borrowed = true;
+        else if (i && strcmp(record[-1].path, record->path) > 0)
+            status = fail(r, "the order of its files");
+        row += record->row_count;
+        skip += record->skipped_count;
+    }
+    if (status == TP_OK &&
+        (rest_of(r, TP_STATE_ROWS) || rest_of(r, TP_STATE_SKIPPED) ||
+         rest_of(r, TP_STATE_TIES)))
+        status = fail(r, "the number of its rows");
+    return status;
+}
+
+static enum tp_status read_problems(struct reader *r)
+{
+    struct tp_records *records = &r->state->records;
+    records->problem_count = rest_of(r, TP_STATE_PROBLEMS);
+    records->problems =
+        calloc(records->problem_count + 1, sizeof *records->problems);
+    return records->problems
+               ? read_names(r, TP_STATE_PROBLEMS, records->problems,
+                            records->problem_count)
+               : tp_fail_memory(r->err);
+}
+
+/* --- memo ----------------------------------------------------------------- */
+
+static enum tp_status read_memo(struct reader *r, struct tp_memo *memo)
+{
+    const struct tp_state_bytes *results = &r->image->parts[TP_STATE_RESULTS];
+    unsigned char *copy = tp_arena_alloc(&memo->arena, results->size);
+    size_t next = 0;
+    enum tp_status status = copy ? TP_OK : tp_fail_memory(r->err);
+    if (copy && results->size)
+        memcpy(copy, results->data, results->size);
+    while (status == TP_OK && rest_of(r, TP_STATE_MEMO)) {
+        struct tp_memo_entry entry = {.used = false};
+        status = read_struct(r, TP_STATE_MEMO, &entry);
+        if (status == TP_OK && entry.size > results->size - next)
+            status = fail(r, "the length of a result");
+        if (status != TP_OK)
+            break;
+        entry.bytes = copy + next;
+        next += tp_state_room(entry.size);
+        status = tp_memo_add(memo, &entry, r->err);
+    }
+    return status;
+}
+
+static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
+{
+    enum tp_status status = keep_part(r, TP_STATE_NAMES);
+    if (status == TP_OK)
+        status = keep_part(r, TP_STATE_NUMBERS);
+    if (status == TP_OK)
+        status = read_texts(r, TP_STATE_WORDS, &r->words);
+    if (status == TP_OK)
+        status = intern_words(r);
+    if (status == TP_OK)
+        status = read_texts(r, TP_STATE_NAMES, &r->names);
+    r->last_target = UINT64_MAX;
+    r->numbers = (struct tp_state_reader){
+        .numbers = &r->image->parts[TP_STATE_NUMBERS], .words = r->words};
+    if (status == TP_OK)
+        status = read_records(r);
+    if (status == TP_OK)
+        status = read_problems(r);
+    if (status == TP_OK && memo) {
+        pthread_mutex_lock(&memo->lock);
+        status = read_memo(r, memo);
+        pthread_mutex_unlock(&memo->lock);
+    }
+    return status;
+}
+
+/* A text of the header. */
+static enum tp_status read_header(const struct reader *r,
+                                  enum tp_state_part part, char **text)
+{
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    if (count_texts(bytes) != 1)
+        return fail(r, "its header");
+    *text = strdup((const char *)bytes->data);
+    return *text ? TP_OK : tp_fail_memory(r->err);
+}
+
+enum tp_status tp_state_decode(struct tp_state_image *image,
+                               struct tp_state *state, struct tp_memo *memo,
+                               struct tp_error *err)
+{
+    struct reader r = {.image = image, .state = state, .err = err};
+    enum tp_status status = read_header(&r, TP_STATE_OPTIONS, &state->options);
+    if (status == TP_OK)
+        status = read_header(&r, TP_STATE_ROOTS, &state->roots);
+    if (status == TP_OK)
+        status = read_all(&r, memo);
+    free(r.words.texts);
+    free(r.names.texts);
+    state->whole = image->whole;
+    state->casts = r.numbers.casts;
+    return status;
+}
+
+enum tp_status tp_state_read(const char *path, struct tp_state *state,
+                             struct tp_memo *memo, struct tp_error *err)
+{
+    struct tp_state_image image = {.whole = false};
+    enum tp_status status =
+        tp_state_image_read(path, state->records.arena, &image, err);
+    if (status == TP_OK)
+        status = tp_state_decode(&image, state, memo, err);
+    tp_state_image_clear(&image);
+    if (status != TP_OK)
+        tp_error_in_file(err, path);
+    return status;
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# A run that is killed at any moment leaves a state to go on from, and the same
+# command ends with the results of a run that was not.
+need h5dump
+mkdir -p d
+n=0
+while [ $n -lt 6 ]; do
+    must cp -R "$logs/bf16" d/$n
+    n=$((n + 1))
+done
+files=$(find d -name '*.pt' | wc -l)
+analyse()
+{
+    exec tprof-analyze --tensor_dir d --no_plots --jobs 2 --output_dir draw "$@"
+}
+(analyse) > text
+mv draw whole
+
+# kill_after SECONDS SIGNAL
+set -m
+kill_after()
+{
+    (analyse --state s --state_every 0) > text 2> err &
+    local pid=$!
+    sleep "$1"
+    kill -"$2" $pid 2> /dev/null
+    { wait $pid; } 2> /dev/null
+}
+for seconds in 0.01 0.03 0.06 0.1 0.15 0.22; do
+    rm -f s
+    kill_after $seconds KILL
+    kill_after $seconds INT
+    kill_after 0.0$((RANDOM % 90 + 10)) KILL
+    (analyse --state s) > text
+    known=$(sed -n 's/^  s: \([0-9]*\) files\? known, \([0-9]*\) .*/\1 + \2/p' \
+        text)
+    [ $((known)) -eq "$files" ] || echo "after $seconds: $known of $files"
+    [ "${known% +*}" = 0 ] || touch went_on
+    mv draw again
+    same whole again
+    rm -r again
+done
+[ -e went_on ] && echo "went on from a state"
+find . -name '.*.tmp' -newer went_on
