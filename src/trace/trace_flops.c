@@ -558,7 +558,7 @@ static const struct tp_work_model models[] = {
     {"_softmax_backward_data", softmax, TP_WORK_SOFTMAX, false, 0, -1, 4},
     {"_log_softmax_backward_data", softmax, TP_WORK_SOFTMAX, false, 0, -1, 4},
     REDUCE("sum", true), REDUCE("mean", true), REDUCE("max", true),
-    REDUCE("min", true), REDUCE("norm", true), REDUCE("linalg_norm", true),
+    REDUCE("min", true), REDUCE("norm", true),
     REDUCE("linalg_vector_norm", false), REDUCE("std", true),
     REDUCE("var", true), REDUCE("logsumexp", true), REDUCE("amin", true),
     REDUCE("amax", true), REDUCE("prod", false), REDUCE("any", false),

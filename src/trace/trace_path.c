@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
 #include "trace/trace.h"
+#include "trace/trace_order.h"
 #include "trace/trace_path.h"
 #include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
@@ -195,23 +195,15 @@ enum tp_status tp_path_find(struct tp_path_maker *m, int64_t from, int64_t to,
 
 /* --- rows ---------------------------------------------------------------- */
 
-/* An edge by what it was spent on: kind, then name. */
-struct spent {
-    uint64_t key;
-    int64_t ns;
-};
-
+/* Edges of all paths by what they were spent on: kind, then name, as one
+ * number, kind * names + name. */
 struct spending {
-    struct spent *rows;
-    size_t count, capacity;
+    struct tp_ordered *rows; /* event: the place in ns                      */
+    int64_t *ns;
+    size_t count, capacity, ns_capacity;
+    size_t names;
     int64_t length; /* of all paths, ns                                    */
 };
-
-static int by_key(const void *left, const void *right)
-{
-    const struct spent *a = left, *b = right;
-    return tp_order_uint64(a->key, b->key);
-}
 
 static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
                               struct tp_error *err)
@@ -238,12 +230,16 @@ static enum tp_status add_path(const struct tp_trace *trace,
     enum tp_status status =
         tp_grow(&all->rows, &all->capacity, all->count + path->count + 1,
                 sizeof *all->rows, err);
+    if (status == TP_OK)
+        status = tp_grow(&all->ns, &all->ns_capacity,
+                         all->count + path->count + 1, sizeof *all->ns, err);
     for (size_t i = 0; i < path->count && status == TP_OK; i++) {
         const struct tp_path_edge *edge = &path->edges[i];
         uint32_t name =
             edge->event == TP_NO_EVENT ? 0 : trace->events.name[edge->event];
-        all->rows[all->count++] =
-            (struct spent){(uint64_t)edge->kind << 32 | name, edge->ns};
+        all->rows[all->count] = (struct tp_ordered){
+            edge->kind * all->names + name, (uint32_t)all->count};
+        all->ns[all->count++] = edge->ns;
         totals->count[edge->kind]++;
         totals->ns[edge->kind] += edge->ns;
     }
@@ -288,25 +284,25 @@ static int by_time(const void *left, const void *right)
 static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
                                 struct tp_error *err)
 {
-    size_t first = trace->paths.count;
-    enum tp_status status = TP_OK;
-    if (all->count > 1)
-        qsort(all->rows, all->count, sizeof *all->rows, by_key);
+    const size_t first = trace->paths.count;
+    enum tp_status status = tp_grow(&all->rows, &all->capacity,
+                                    2 * all->count, sizeof *all->rows, err);
+    if (status == TP_OK)
+        tp_order_sort(all->rows, all->rows + all->count, all->count);
     for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
-        const enum tp_path_kind kind =
-            (enum tp_path_kind)(all->rows[i].key >> 32);
+        const uint64_t key = all->rows[i].key;
+        const enum tp_path_kind kind = (enum tp_path_kind)(key / all->names);
         int64_t ns = 0;
-        for (end = i;
-             end < all->count && all->rows[end].key == all->rows[i].key; end++)
-            ns += all->rows[end].ns;
+        for (end = i; end < all->count && all->rows[end].key == key; end++)
+            ns += all->ns[all->rows[end].event];
         status = add_row(
             trace,
             (struct tp_path_row){
                 .step = -1,
                 .spent_on = kind,
                 .kind = tp_path_kind_name(kind),
-                .name =
-                    tp_events_get(&trace->events, (uint32_t)all->rows[i].key),
+                .name = tp_events_get(&trace->events,
+                                      (uint32_t)(key % all->names)),
                 .count = (int64_t)(end - i),
                 .total_us = (double)ns / 1e3,
                 .share =
@@ -350,7 +346,7 @@ enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
     struct tp_path_maker *maker;
-    struct spending all = {.rows = NULL};
+    struct spending all = {.names = trace->events.texts.count + 1};
     if (index->device_count == 0)
         return TP_OK; /* a host alone is its own path */
     enum tp_status status = tp_path_maker_new(trace, &maker, err);
@@ -365,6 +361,7 @@ enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
     if (status == TP_OK)
         status = tp_what_if_make(trace, maker, err);
     free(all.rows);
+    free(all.ns);
     tp_path_maker_free(maker);
     return status;
 }

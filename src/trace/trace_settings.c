@@ -306,21 +306,22 @@ static void add_inputs(struct evidence *e, const struct tp_op_inputs *row)
     const int64_t at = trace->events.start[event];
     const uint32_t kinds = kinds_of(trace, event);
     const uint32_t around = kinds_around(e, event);
+    const bool copies = kinds & TP_NAME_COPY_OP;
     struct tp_op_args args;
     struct step_batch *batch = batch_at(e, at);
     if (!batch || trace->events.lane[event] != trace->index.main_lane ||
         (around & (TP_NAME_DATALOADER | TP_NAME_BACKWARD | TP_NAME_OPTIMIZER)))
         return;
+    if (copies ? !(e->marks[event] & TO_DEVICE)
+               : (around & (TP_NAME_LAYER | TP_NAME_LOSS)) != 0)
+        return; /* part of what was counted */
     tp_op_args_read(tp_events_get_inputs(&trace->events, row->inputs), &args);
     const struct tp_op_arg *inputs = args.args;
-    if (kinds & TP_NAME_COPY_OP) {
-        if ((e->marks[event] & TO_DEVICE) && inputs[0].axes > 0 &&
-            inputs[0].elements > batch->copied) {
+    if (copies) {
+        if (inputs[0].axes > 0 && inputs[0].elements > batch->copied) {
             batch->copied = inputs[0].elements;
             batch->copy_size = inputs[0].dims[0];
         }
-    } else if (around & (TP_NAME_LAYER | TP_NAME_LOSS)) {
-        return; /* part of what was counted */
     } else if (kinds & TP_NAME_LOSS) {
         const bool same =
             inputs[1].axes < 1 || inputs[1].dims[0] == inputs[0].dims[0];
