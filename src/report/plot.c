@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "report/gnuplot.h"
 #include "report/plot_script.h"
+#include "report/plot_table.h"
 
 enum { FORMATS = TP_PLOT_PDF + 1 };
 

@@ -21,13 +21,6 @@ struct tp_template {
 extern const struct tp_template tp_templates[];
 
 /*
- * Appends the figure's table: for each panel and series one block of tab
- * separated numbers ("NaN" where there is none) under commented headers;
- * blocks are separated by two blank lines, as gnuplot's `index` counts them.
- */
-void tp_plot_table(const struct tp_figure *figure, struct tp_text *out);
-
-/*
  * Appends the script. Run in the folder of the table it draws NAME.<format>,
  * or what the variable `output` names; it needs no other file. Names that
  * come from the input appear only inside single-quoted gnuplot strings, as

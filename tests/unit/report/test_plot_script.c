@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The texts that gnuplot reads: tables and scripts. */
 #include "report/plot_script.h"
+#include "report/plot_table.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
