@@ -118,7 +118,7 @@ bool begin_select(enum tp_dtype dtype, const std::vector<T> &codes,
     const tp_span span = {dtype, codes.data(), codes.size()};
     const tp_judge judge = tp_judge_of(nullptr);
     tp_values values = {};
-    tp_values_add(&span, &judge, &values, nullptr);
+    tp_values_add(&span, &judge, TP_ISA_UNKNOWN, &values, nullptr);
     tp_ranks_of(values.moments.n, 1, ranks);
     auto tables = empty_tables();
     totals_t top(TP_SELECT_TOP);

@@ -87,7 +87,7 @@ void check_bins(enum tp_dtype dtype, const std::vector<T> &codes, size_t skip)
     tp_values values = {};
     tp_judge judge = tp_judge_of(nullptr);
     span.codes = codes.data();
-    tp_values_add(&span, &judge, &values, bins.data());
+    tp_values_add(&span, &judge, TP_ISA_UNKNOWN, &values, bins.data());
     tp_bins_flush(bins.data(), want.data());
     cr_assert(totals.read() == want, "dtype %d, %zu codes", int(dtype),
               codes.size());
@@ -133,7 +133,7 @@ void check_values(enum tp_dtype dtype, const std::vector<T> &codes,
         struct tp_values want;
         std::memset(&want, 0, sizeof want);
         const tp_span span = {dtype, codes.data() + first, left};
-        tp_values_add(&span, &judge, &want, nullptr);
+        tp_values_add(&span, &judge, TP_ISA_UNKNOWN, &want, nullptr);
         check_call(got[i], want, dtype, n);
     }
 }
