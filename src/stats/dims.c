@@ -18,6 +18,10 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "base/isa.h"
 #include "data/round.h"
 #include "stats/decode_lanes.h"
@@ -220,24 +224,67 @@ TP_LANES_INLINE void add_group(const double *from, const struct mode *mode,
     add_lanes(row, &x, &scaled, &finite, mode->all);
 }
 
-/* Adds the rows in strip->x, `padded` values each, to their columns and to
- * `rows`: all ROWS of them, or one. */
-TP_LANES_INLINE void add_rows(struct strip *strip, size_t padded,
-                              const struct mode *mode, struct sums *rows,
-                              int count)
+/* Adds the row in strip->x[0], `padded` values, to its columns and to `row`. */
+TP_LANES_INLINE void add_row(struct strip *strip, size_t padded,
+                             const struct mode *mode, struct sums *row)
 {
     for (size_t i = 0; i < padded; i += TP_LANES) {
         struct sums column;
         load_sums(strip, i, &column);
-        add_group(strip->x[0] + i, mode, &column, &rows[0]);
-        if (count == ROWS) { /* not a loop, so that sums stay in registers */
-            add_group(strip->x[1] + i, mode, &column, &rows[1]);
-            add_group(strip->x[2] + i, mode, &column, &rows[2]);
-            add_group(strip->x[3] + i, mode, &column, &rows[3]);
-        }
+        add_group(strip->x[0] + i, mode, &column, row);
         store_sums(&column, i, mode->all, strip);
     }
 }
+
+/* Adds all ROWS rows in strip->x, without gaps, to their columns and to
+ * `rows`. */
+typedef void add_full_fn(struct strip *strip, size_t padded, struct sums *rows);
+
+static void add_full_portable(struct strip *strip, size_t padded,
+                              struct sums *rows)
+{
+    const struct mode full = {.all = true};
+    for (size_t i = 0; i < padded; i += TP_LANES) {
+        struct sums column;
+        load_sums(strip, i, &column);
+        /* not a loop, so that sums stay in registers */
+        add_group(strip->x[0] + i, &full, &column, &rows[0]);
+        add_group(strip->x[1] + i, &full, &column, &rows[1]);
+        add_group(strip->x[2] + i, &full, &column, &rows[2]);
+        add_group(strip->x[3] + i, &full, &column, &rows[3]);
+        store_sums(&column, i, true, strip);
+    }
+}
+
+#if defined(__x86_64__)
+#define NAME(x) avx512_##x
+#define TARGET TP_TARGET_AVX512
+#define VEC __m512d
+#define VL 8
+#define LOAD _mm512_loadu_pd
+#define STORE _mm512_storeu_pd
+#define MIN _mm512_min_pd
+#define MAX _mm512_max_pd
+#include "stats/dims_rows.inc"
+#undef NAME
+#undef TARGET
+#undef VEC
+#undef VL
+#undef LOAD
+#undef STORE
+#undef MIN
+#undef MAX
+
+#define NAME(x) avx2_##x
+#define TARGET TP_TARGET_AVX2
+#define VEC __m256d
+#define VL 4
+#define LOAD _mm256_loadu_pd
+#define STORE _mm256_storeu_pd
+#define MIN _mm256_min_pd
+#define MAX _mm256_max_pd
+#include "stats/dims_rows.inc"
+#endif
 
 /* The row's lanes, in a fixed order: each lane has a shift of its own. */
 static void close_row(const struct sums *s, struct tp_dim_cell *row)
@@ -321,6 +368,7 @@ struct job {
     struct tp_dim_cells *columns;
     size_t first; /* of `columns`                                           */
     struct tp_dim_cell *rows;
+    add_full_fn *add_full;
     bool shifts; /* 8-bit codes are decoded by `small`                      */
     struct tp_decode_8_plan small;
 };
@@ -375,7 +423,7 @@ static inline size_t padded_to_lanes(size_t n)
     return (n + TP_LANES - 1) / TP_LANES * TP_LANES;
 }
 
-/* Adds rows [r, r + count) of a part. */
+/* Adds rows [r, r + count) of a part: one, or without gaps ROWS. */
 TP_LANES_INLINE void add_some(const struct job *job, const struct part *part,
                               size_t r, struct strip *strip, int count)
 {
@@ -392,7 +440,10 @@ TP_LANES_INLINE void add_some(const struct job *job, const struct part *part,
     }
     if (all && r % TP_DIM_ROWS == 0)
         open_columns(strip, padded);
-    add_rows(strip, padded, &part->mode, rows, count);
+    if (count == ROWS)
+        job->add_full(strip, padded, rows);
+    else
+        add_row(strip, padded, &part->mode, rows);
     for (int i = 0; i < count; i++) {
         if (all)
             close_full_row(&rows[i], part->n, &job->rows[r + (size_t)i]);
@@ -449,12 +500,15 @@ static void add_portable(const struct job *job)
 #if defined(__x86_64__)
 TP_TARGET_AVX2 static void add_avx2(const struct job *job)
 {
-    add_any(job);
+    struct job its = *job;
+    its.add_full = avx2_add_full;
+    add_any(&its);
 }
 
 TP_TARGET_AVX512 static void add_avx512(const struct job *job)
 {
     struct job its = *job;
+    its.add_full = avx512_add_full;
     its.shifts = tp_decode_8_plan_of(its.matrix->dtype, &its.small);
     add_any(&its);
 }
@@ -472,6 +526,7 @@ void tp_dims_add(const struct tp_dim_matrix *matrix,
     const struct job job = {.matrix = matrix,
                             .columns = columns,
                             .first = first_column,
-                            .rows = rows};
+                            .rows = rows,
+                            .add_full = add_full_portable};
     add_by[tp_isa_known(matrix->isa)](&job);
 }

@@ -194,7 +194,7 @@ TP_LANES_INLINE bool is_plain(const struct tp_quant_batch *batch)
 }
 
 TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
-                               enum tp_rounder_kind kind,
+                               enum tp_rounder_kind kind, bool weighted,
                                struct tp_quant_lanes *sums)
 {
     struct tp_quant_octet g;
@@ -204,7 +204,12 @@ TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
         g.a = (tp_lanes)(bits & INT64_MAX);
         g.y = g.a * batch->limits.there;
         tp_round_lanes(&batch->rounder, kind, &g.y, &g.q);
-        tp_quant_add_plain(sums, &batch->limits, &g);
+        if (weighted) {
+            memcpy(&g.weight, batch->weight + i, sizeof g.weight);
+            tp_quant_add_plain_weighted(sums, &batch->limits, &g);
+        } else {
+            tp_quant_add_plain(sums, &batch->limits, &g);
+        }
     }
 }
 
@@ -215,10 +220,14 @@ TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
     memset(&sums, 0, sizeof sums);
     switch (batch->kind) {
     case TP_ROUNDER_EVEN:
-        if (batch->weighted)
+        if (batch->given)
+            add_kind(batch, TP_ROUNDER_EVEN, batch->weighted, &sums);
+        else if (is_plain(batch) && batch->weighted)
+            add_plain(batch, TP_ROUNDER_EVEN, true, &sums);
+        else if (batch->weighted)
             add_kind(batch, TP_ROUNDER_EVEN, true, &sums);
         else if (is_plain(batch))
-            add_plain(batch, TP_ROUNDER_EVEN, &sums);
+            add_plain(batch, TP_ROUNDER_EVEN, false, &sums);
         else
             add_kind(batch, TP_ROUNDER_EVEN, false, &sums);
         break;

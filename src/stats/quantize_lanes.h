@@ -60,6 +60,28 @@ TP_LANES_INLINE void tp_quant_add_plain(struct tp_quant_lanes *sums,
     sums->most = TP_SELECT(d > sums->most, d, sums->most);
 }
 
+/* The same of values that have weights; some may be 0, of values 0. */
+TP_LANES_INLINE void tp_quant_add_plain_weighted(
+    struct tp_quant_lanes *sums, const struct tp_quant_limits *limits,
+    const struct tp_quant_octet *g)
+{
+    const tp_lanes w = __builtin_convertvector(g->weight, tp_lanes);
+    const tp_lanes one = (tp_lanes){0} + 1, q = g->q * limits->back;
+    const tp_lane_ints some = g->a > 0;
+    const tp_lanes difference = g->a - q;
+    const tp_lanes d = (tp_lanes)((tp_lane_ints)difference & INT64_MAX);
+    const tp_lane_ints nonzero = some & g->weight;
+    sums->underflow += nonzero & (g->q == 0);
+    sums->subnormal += nonzero & (g->q < limits->min_normal);
+    sums->nonzero += nonzero;
+    sums->xx += g->a * g->a * w;
+    sums->dd += d * d * w;
+    sums->xq += g->a * q * w;
+    sums->qq += q * q * w;
+    sums->relative += d / TP_SELECT(some, g->a, one) * w;
+    sums->most = TP_SELECT(d > sums->most, d, sums->most);
+}
+
 /* Adds eight values; unless `weighted`, weights are 1, or 0 where a is 0. */
 TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
                                   const struct tp_quant_limits *limits,
