@@ -242,19 +242,26 @@ static bool write_rows(struct writer *w, size_t first)
     return done;
 }
 
-static bool add_text_attribute(hid_t object, const char *name,
-                               const char *value)
+static bool put_text(hid_t object, hid_t scalar, const char *name,
+                     const char *value)
 {
     size_t length = strlen(value);
     hid_t type = text_type(length ? length : 1);
-    hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute =
-        H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        H5Acreate2(object, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
     bool done = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
     if (attribute >= 0)
         H5Aclose(attribute);
-    H5Sclose(space);
     H5Tclose(type);
+    return done;
+}
+
+static bool add_text_attribute(hid_t object, const char *name,
+                               const char *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    bool done = put_text(object, space, name, value);
+    H5Sclose(space);
     return done;
 }
 
@@ -275,11 +282,14 @@ static bool add_integer_attribute(hid_t object, const char *name,
 static bool add_units(const struct writer *w)
 {
     char name[128];
-    bool done = true;
+    hid_t scalar = H5Screate(H5S_SCALAR);
+    bool done = scalar >= 0;
     for (size_t i = 0; done && i < w->table->column_count; i++) {
         snprintf(name, sizeof name, "%s.unit", w->table->columns[i].name);
-        done = add_text_attribute(w->dataset, name, w->table->columns[i].unit);
+        done = put_text(w->dataset, scalar, name, w->table->columns[i].unit);
     }
+    if (scalar >= 0)
+        H5Sclose(scalar);
     return done;
 }
 
