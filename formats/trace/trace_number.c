@@ -9,6 +9,8 @@
  */
 #include "formats/trace/trace_number.h"
 
+#include <string.h>
+
 /* Digits kept; a time that fits has at most 19, the rest is for rounding. */
 enum { DIGITS = 40, NS_DECIMALS = 3, EXPONENT_MAX = 10000 };
 
@@ -119,12 +121,37 @@ static bool scale_decimal(const struct decimal *number, int scale,
     return true;
 }
 
+/* Eight digits at once: neighbours are joined to pairs in all bytes, these to
+ * fours, these to one. False if one of them is no digit. */
+static bool eight_digits(const char *text, int64_t *value)
+{
+    uint64_t v;
+    memcpy(&v, text, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    const uint64_t digits = v ^ UINT64_C(0x3030303030303030);
+    if (((digits + UINT64_C(0x7676767676767676)) | digits) &
+        UINT64_C(0x8080808080808080))
+        return false;
+    v = digits * 10 + (digits >> 8);
+    v = ((v & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+         (v >> 16 & UINT64_C(0x000000ff000000ff)) *
+             UINT64_C(0x0000271000000001)) >>
+        32;
+    *value = (int64_t)(v & UINT32_MAX);
+    return true;
+}
+
 /* The usual form: microseconds since the epoch, 16 digits, with up to three
  * decimals; whatever does not fit 63 bits with those is not quick. */
 static bool quick_ns(const char *text, size_t length, int64_t *ns)
 {
     size_t at = 0;
-    int64_t sum = 0, unit = 1000;
+    int64_t sum = 0, unit = 1000, eight;
+    for (; at + 8 <= length && at < 16 && eight_digits(text + at, &eight);
+         at += 8)
+        sum = sum * 100000000 + eight;
     for (; at < length && at < 17 && is_digit(text[at]); at++)
         sum = sum * 10 + (text[at] - '0');
     if (at == 0 || sum > INT64_MAX / 1000 - 1)

@@ -79,16 +79,11 @@ bool read_input_list(const char *key, ondemand::value &value,
     return true;
 }
 
-// Keys of arguments that begin with a capital letter: host and memory.
-bool read_host_argument(const char *key, ondemand::value &value,
-                        tp_trace_arguments &args, bool &known)
+// What memory events say.
+bool read_memory_argument(const char *key, ondemand::value &value,
+                          tp_trace_arguments &args, bool &known)
 {
     int64_t address;
-    bool good;
-    if (key[0] == 'I' && read_input_list(key, value, args, good))
-        return good;
-    if (is(key, "Concrete Inputs"))
-        return get_list(value, args.inputs[TP_INPUT_VALUES]);
     if (is(key, "Bytes"))
         return get_integer(value, args.memory.bytes);
     if (is(key, "Addr")) {
@@ -105,6 +100,14 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_small(value, args.memory.device_type);
     if (is(key, "Device Id"))
         return get_small(value, args.memory.device_id);
+    known = false;
+    return true;
+}
+
+// What collectives say.
+bool read_comm_argument(const char *key, ondemand::value &value,
+                        tp_trace_arguments &args, bool &known)
+{
     if (is(key, "Collective name"))
         return get_comm(value, args, args.collective);
     if (is(key, "In msg nelems"))
@@ -121,18 +124,60 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_comm(value, args, args.sequence);
     if (is(key, "Comms Id"))
         return get_comm(value, args, args.comms_id);
-    if (args.callers && is(key, "Sequence number"))
-        return get_integer(value, args.autograd);
-    if (args.callers && is(key, "Fwd thread id"))
-        return get_integer(value, args.forward);
-    if (args.callers && is(key, "Call stack"))
-        return get_text(value, args.stack);
+    known = false;
+    return true;
+}
+
+// Whether it is a key of what called an operator.
+bool read_caller(const char *key, ondemand::value &value,
+                 tp_trace_arguments &args, bool &good)
+{
+    if (is(key, "Sequence number"))
+        good = get_integer(value, args.autograd);
+    else if (is(key, "Fwd thread id"))
+        good = get_integer(value, args.forward);
+    else if (is(key, "Call stack"))
+        good = get_text(value, args.stack);
+    else
+        return false;
+    return true;
+}
+
+// Keys of arguments that begin with a capital letter: host and memory. Half of
+// them are known by that letter to be of no use.
+bool read_host_argument(const char *key, ondemand::value &value,
+                        tp_trace_arguments &args, bool &known)
+{
+    bool good;
+    switch (key[0]) {
+    case 'A':
+    case 'B':
+    case 'D':
+    case 'T':
+        return read_memory_argument(key, value, args, known);
+    case 'C':
+    case 'F':
+    case 'G':
+    case 'I':
+    case 'O':
+    case 'P':
+    case 'S':
+        break;
+    default:
+        known = false;
+        return true;
+    }
+    if (key[0] == 'I' && read_input_list(key, value, args, good))
+        return good;
+    if (is(key, "Concrete Inputs"))
+        return get_list(value, args.inputs[TP_INPUT_VALUES]);
+    if (args.callers && read_caller(key, value, args, good))
+        return good;
     if (is(key, "CallFrom")) {
         args.caller = true;
         return skip(value);
     }
-    known = false;
-    return true;
+    return read_comm_argument(key, value, args, known);
 }
 
 bool read_device_argument(const char *key, ondemand::value &value,

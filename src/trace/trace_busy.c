@@ -68,8 +68,10 @@ static enum tp_status collect(const struct tp_trace *trace,
         status = tp_trace_device_set(trace, &query, parts[i], err);
     }
     query.crossing = true; /* the classes are still those of copies */
-    return status ? status
-                  : tp_trace_device_set(trace, &query, &sets->transfers, err);
+    sets->transfers.count = 0;
+    return status || sets->copies.count == 0
+               ? status
+               : tp_trace_device_set(trace, &query, &sets->transfers, err);
 }
 
 /* What of communication and copies nothing else hides. */

@@ -285,10 +285,11 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
                                 struct tp_error *err)
 {
     const size_t first = trace->paths.count;
-    enum tp_status status = tp_grow(&all->rows, &all->capacity,
-                                    2 * all->count, sizeof *all->rows, err);
+    struct tp_ordered *scratch = malloc((all->count + 1) * sizeof *scratch);
+    enum tp_status status = scratch ? TP_OK : tp_fail_memory(err);
     if (status == TP_OK)
-        tp_order_sort(all->rows, all->rows + all->count, all->count);
+        tp_order_sort(all->rows, scratch, all->count);
+    free(scratch);
     for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
         const uint64_t key = all->rows[i].key;
         const enum tp_path_kind kind = (enum tp_path_kind)(key / all->names);

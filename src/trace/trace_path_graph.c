@@ -38,24 +38,25 @@ static uint32_t end_node(const struct tp_path_maker *m, uint32_t event)
 static enum tp_status add_event(struct tp_path_maker *m, uint32_t event,
                                 struct tp_error *err)
 {
-    enum tp_status status = tp_grow(&m->event, &m->event_capacity,
-                                    m->event_count + 1, sizeof *m->event, err);
-    if (status == TP_OK) {
-        m->node[event] = 2 * (uint32_t)m->event_count;
-        m->event[m->event_count++] = event;
-    }
-    return status;
+    if (m->event_count == m->event_capacity &&
+        tp_grow(&m->event, &m->event_capacity, m->event_count + 1,
+                sizeof *m->event, err) != TP_OK)
+        return TP_E_MEMORY;
+    m->node[event] = 2 * (uint32_t)m->event_count;
+    m->event[m->event_count++] = event;
+    return TP_OK;
 }
 
 static enum tp_status add_arc(struct tp_path_maker *m, struct tp_path_arc arc,
                               struct tp_error *err)
 {
-    enum tp_status status = tp_grow(&m->arcs, &m->arc_capacity,
-                                    m->arc_count + 1, sizeof *m->arcs, err);
+    if (m->arc_count == m->arc_capacity &&
+        tp_grow(&m->arcs, &m->arc_capacity, m->arc_count + 1, sizeof *m->arcs,
+                err) != TP_OK)
+        return TP_E_MEMORY;
     arc.weight = arc.weight > 0 ? arc.weight : 0;
-    if (status == TP_OK)
-        m->arcs[m->arc_count++] = arc;
-    return status;
+    m->arcs[m->arc_count++] = arc;
+    return TP_OK;
 }
 
 static int64_t between(const struct tp_path_maker *m, uint32_t from,
@@ -78,12 +79,13 @@ static bool is_waiting(const struct tp_path_maker *m, uint32_t event)
 {
     const struct tp_trace *trace = m->trace;
     uint32_t name = trace->events.name[event];
+    const uint32_t kinds = trace->index.kinds[name];
+    if (!is_call(m, event))
+        return false;
     const char *text = tp_events_get(&trace->events, name);
-    return is_call(m, event) &&
-           (trace->index.kinds[name] & TP_NAME_BLOCKING ||
-            (trace->index.kinds[name] & TP_NAME_COPY_CALL &&
-             !strstr(text, "emset")) ||
-            !strcmp(text, "cudaEventQuery"));
+    return kinds & TP_NAME_BLOCKING ||
+           (kinds & TP_NAME_COPY_CALL && !strstr(text, "emset")) ||
+           !strcmp(text, "cudaEventQuery");
 }
 
 static bool is_node(const struct tp_path_maker *m, uint32_t event)

@@ -109,12 +109,12 @@ static bool allocate(struct tp_path_maker *m)
 {
     const struct tp_events *events = &m->trace->events;
     size_t device = m->trace->index.device_count;
-    m->work = calloc(device + 1, sizeof *m->work);
-    m->syncs = calloc(events->sync_count + 1, sizeof *m->syncs);
+    m->work = malloc((device + 1) * sizeof *m->work);
+    m->syncs = malloc((events->sync_count + 1) * sizeof *m->syncs);
     m->stream = calloc(events->count + 1, sizeof *m->stream);
     m->idle = calloc(events->count + 1, sizeof *m->idle);
-    m->streams = calloc(device + 1, sizeof *m->streams);
-    m->hosts = calloc(m->trace->index.host_count + 1, sizeof *m->hosts);
+    m->streams = malloc((device + 1) * sizeof *m->streams);
+    m->hosts = malloc((m->trace->index.host_count + 1) * sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
     m->around = malloc((events->count + 1) * sizeof *m->around);
     if (!m->work || !m->syncs || !m->stream || !m->idle || !m->streams ||
@@ -131,8 +131,8 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
     struct tp_path_maker *m = calloc(1, sizeof *m);
     size_t most = trace->index.host_count + trace->index.device_count +
                   trace->events.sync_count + 1;
-    struct tp_ordered *items = calloc(most, sizeof *items),
-                      *scratch = calloc(most, sizeof *scratch);
+    struct tp_ordered *items = malloc(most * sizeof *items),
+                      *scratch = malloc(most * sizeof *scratch);
     bool ok = m && items && scratch;
     if (ok) {
         m->trace = trace;

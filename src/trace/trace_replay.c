@@ -18,6 +18,9 @@
 /* Of a node that is in no order. */
 #define NOWHERE UINT32_MAX
 
+/* Two nodes an event, of which traces have fewer than 2^30. */
+#define LAST_NODE (UINT32_MAX >> 1)
+
 /* Room to order arcs by the node they end at, nodes in topological order. */
 struct ordering {
     uint32_t *begin; /* [nodes + 1]: arcs out of each                      */
@@ -71,21 +74,22 @@ static enum tp_status order_arcs(struct tp_trace_replay *r,
                                  struct tp_error *err)
 {
     const size_t nodes = r->node_count;
-    uint32_t *room = calloc(4 * nodes + r->arc_count + 2, sizeof *room);
+    uint32_t *room = malloc((4 * nodes + r->arc_count + 2) * sizeof *room);
     struct tp_trace_replay_arc *sorted =
-        calloc(r->arc_count + 1, sizeof *sorted);
+        malloc((r->arc_count + 1) * sizeof *sorted);
     size_t count = 0;
-    r->links = calloc(r->arc_count + 1, sizeof *r->links);
+    r->links = malloc((r->arc_count + 1) * sizeof *r->links);
     if (!room || !sorted || !r->links) {
         free(room);
         free(sorted);
         return tp_fail_memory(err);
     }
     const struct ordering o = {.begin = room,
-                               .out = room + nodes + 1,
-                               .waits = room + nodes + 1 + r->arc_count,
+                               .waits = room + nodes + 1,
+                               .out = room + 2 * nodes + 1,
                                .queue = room + 2 * nodes + 1 + r->arc_count,
                                .place = room + 3 * nodes + 1 + r->arc_count};
+    memset(room, 0, (2 * nodes + 1) * sizeof *room);
     list_out(r, &o);
     const size_t queued = queue_nodes(r, &o);
     for (size_t i = 0; i < queued; i++) {
@@ -111,8 +115,9 @@ static void note_times(struct tp_trace_replay *r)
     r->fixed_ns = r->origin_ns;
     for (size_t i = 0; i < r->arc_count; i++) {
         const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        r->links[i] = (struct tp_play_link){arc->from, arc->to & LAST_NODE,
+                                            r->base[arc->to] != NEVER};
         r->base[arc->to] = NEVER;
-        r->links[i] = (struct tp_play_link){arc->from, arc->to};
         r->parts |= (uint32_t)(arc->ns > arc->loader_ns) << arc->part;
         r->loader |= arc->loader_ns > 0;
         r->queued |= arc->queued_ns > 0;
@@ -144,11 +149,10 @@ int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns)
     const struct tp_play_link *links = replay->links;
     const size_t count = replay->arc_count;
     int64_t *at = replay->at, last = replay->fixed_ns;
-    memcpy(at, replay->base, replay->node_count * sizeof *at);
     for (size_t i = 0; i < count; i++) {
         const int64_t then = at[links[i].from] + ns[i];
         int64_t *to = &at[links[i].to];
-        *to = then > *to ? then : *to;
+        *to = links[i].first || then > *to ? then : *to;
         last = then > last ? then : last; /* of some node, at least this    */
     }
     return last - replay->origin_ns;

@@ -55,7 +55,8 @@ struct tp_trace_replay_arc {
 };
 
 struct tp_play_link {
-    uint32_t from, to;
+    uint32_t from;
+    uint32_t to : 31, first : 1; /* of those into that node */
 };
 
 struct tp_trace_replay {

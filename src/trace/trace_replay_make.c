@@ -152,7 +152,7 @@ static enum tp_status list_tops(struct tp_play_build *b, struct tp_error *err)
 {
     struct tp_path_maker *m = b->maker;
     const struct tp_events *events = &m->trace->events;
-    b->tops = calloc(2 * m->event_count + 2, sizeof *b->tops);
+    b->tops = malloc((2 * m->event_count + 2) * sizeof *b->tops);
     b->lanes = calloc(events->lane_count + 1, sizeof *b->lanes);
     if (!b->tops || !b->lanes)
         return tp_fail_memory(err);
@@ -313,11 +313,16 @@ static enum tp_status allocate(struct tp_play_build *b, struct tp_error *err)
     r->node_count = 2 * b->maker->event_count + 2;
     b->begin = (uint32_t)r->node_count - 2;
     b->finish = (uint32_t)r->node_count - 1;
-    r->base = calloc(r->node_count, sizeof *r->base);
-    r->at = calloc(r->node_count, sizeof *r->at);
-    b->nodes = calloc(r->node_count, sizeof *b->nodes);
-    if (!r->base || !r->at || !b->nodes)
+    r->base = malloc(r->node_count * sizeof *r->base);
+    r->at = malloc(r->node_count * sizeof *r->at);
+    b->nodes = malloc(r->node_count * sizeof *b->nodes);
+    /* one for each of the path's, and what threads wait for; more may come */
+    const size_t arcs = b->maker->arc_count + b->maker->event_count + 1;
+    r->arcs = malloc(arcs * sizeof *r->arcs);
+    if (!r->base || !r->at || !b->nodes || !r->arcs)
         return tp_fail_memory(err);
+    r->arc_capacity = arcs;
+    r->at[b->begin] = 0;
     r->recorded_ns = b->to - b->from;
     for (uint32_t node = 0; node < b->begin; node++) {
         r->at[node] = tp_play_time(b, node);

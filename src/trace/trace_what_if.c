@@ -214,7 +214,7 @@ enum tp_status tp_what_if_make(struct tp_trace *trace,
     enum tp_status status =
         tp_trace_replay_make(maker, span.from, span.to, &w.replay, err);
     if (status == TP_OK &&
-        !(w.ns = calloc(w.replay.arc_count + 1, sizeof *w.ns)))
+        !(w.ns = malloc((w.replay.arc_count + 1) * sizeof *w.ns)))
         status = tp_fail_memory(err);
     for (enum tp_what_if_change c = TP_WHAT_IF_NOTHING;
          c < TP_WHAT_IF_OPERATOR && status == TP_OK; c++)

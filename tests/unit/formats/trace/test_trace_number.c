@@ -34,6 +34,11 @@ Test(trace_number, microseconds_to_nanoseconds)
         {"9223372036854775.807", INT64_MAX},
         {"9223372036854775.8074", INT64_MAX},
         {"4458676522690.655", INT64_C(4458676522690655)},
+        {"1234567", INT64_C(1234567000)},
+        {"12345678", INT64_C(12345678000)},
+        {"99999999.999", INT64_C(99999999999)},
+        {"123456789012345.5", INT64_C(123456789012345500)},
+        {"00000000000000000000000001", 1000},
     };
     static const char *const bad[] = {"",    ".",   "-",  "1.",   ".5",
                                       "1e",  "1e+", "x",  "1.2x", "0x10",
@@ -48,6 +53,11 @@ Test(trace_number, microseconds_to_nanoseconds)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_assert(!tp_trace_ns(bad[i], strlen(bad[i]), &ns), "%s", bad[i]);
+    for (size_t i = 1; i < 16; i++) { /* beside the digits, in each place */
+        char text[] = "1623142623460111";
+        text[i] = i % 2 ? '/' : ':';
+        cr_assert(!tp_trace_ns(text, 16, &ns), "%s", text);
+    }
 }
 
 Test(trace_number, integers)
