@@ -32,12 +32,13 @@
 enum { BLOCK = 1024, CHUNK = 1 << 20, WORD = 8 };
 
 static const char *const part_names[TP_STATE_PARTS] = {
-    [TP_STATE_WORDS] = "words",       [TP_STATE_NAMES] = "names",
-    [TP_STATE_FILES] = "files",       [TP_STATE_TIES] = "ties",
-    [TP_STATE_ROWS] = "rows",         [TP_STATE_SKIPPED] = "skipped",
-    [TP_STATE_NUMBERS] = "numbers",   [TP_STATE_MEMO] = "memo",
-    [TP_STATE_PROBLEMS] = "problems", [TP_STATE_RESULTS] = "results",
-    [TP_STATE_OPTIONS] = "options",   [TP_STATE_ROOTS] = "roots",
+    [TP_STATE_WORDS] = "words",     [TP_STATE_NAMES] = "names",
+    [TP_STATE_FILES] = "files",     [TP_STATE_TIES] = "ties",
+    [TP_STATE_ROWS] = "rows",       [TP_STATE_SKIPPED] = "skipped",
+    [TP_STATE_NUMBERS] = "numbers", [TP_STATE_AXES] = "axes",
+    [TP_STATE_MEMO] = "memo",       [TP_STATE_PROBLEMS] = "problems",
+    [TP_STATE_RESULTS] = "results", [TP_STATE_OPTIONS] = "options",
+    [TP_STATE_ROOTS] = "roots",
 };
 
 void tp_state_image_clear(struct tp_state_image *image)
@@ -445,12 +446,13 @@ static enum tp_status inflate_next(struct input *in, const struct place *place,
     return status;
 }
 
-/* Numbers and names stay as they are read, for the rows. */
+/* What rows point to stays where it is read. */
 static enum tp_status read_part(struct input *in, int part,
                                 const struct place *place,
                                 struct tp_state_bytes *bytes)
 {
-    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_NAMES;
+    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_AXES ||
+                       part == TP_STATE_NAMES;
     enum tp_status status = skip_to(in, place->offset);
     if (status != TP_OK)
         return status;
