@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of a state. HDF5 so that other programs can look into it: each part
- * is a dataset, parts of words are compound rows with the members' names. What
- * rows point to, two thirds of it, is contiguous, and read to where it stays;
- * the rest, which says the same again and again, is one deflated chunk each, a
- * tenth of its size. Where a part lies is known, so that a file is read in one
- * pass, with the CRC-32 of all of it, by as many threads as there are states.
+ * is a dataset, parts of words are compound rows with the members' names. The
+ * packed numbers of rows, nearly all of it, are contiguous, and read to where
+ * they stay; the rest, which says the same again and again, is one deflated
+ * chunk each. Where a part lies is known, so that a file is read in one pass,
+ * with the CRC-32 of all of it, by as many threads as there are states.
  *
  * Reading by HDF5 took three passes, one for a checksum, which the library does
  * not have of contiguous data, one of its own, and a copy, in one thread. A
