@@ -251,7 +251,8 @@ static void begin_range(const struct run *run, struct tp_range *range,
         range->sinks[i] =
             (struct tp_range_sink){.sink = run->uses[i]->sink,
                                    .state = run->uses[i]->state,
-                                   .part = parts + run->part_at[i]};
+                                   .part = parts ? parts + run->part_at[i]
+                                                 : NULL};
     if (run->part_bytes > 0)
         memset(parts, 0, run->part_bytes);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of a state. HDF5 so that other programs can look into it: each part
- * is a dataset, parts of words are compound rows with the members' names. They
- * are contiguous and not deflated: a merge reads 10^6 rows a second, more than
- * deflate gives, and what is written is read once or twice. So where a part
- * lies is known, and it is read from there to where it stays, in one pass over
- * the file, with the CRC-32 of all of it.
+ * is a dataset, parts of words are compound rows with the members' names. The
+ * packed numbers of rows, nearly all of it, are contiguous, and read to where
+ * they stay; the rest, which says the same again and again, is one deflated
+ * chunk each. Where a part lies is known, so that a file is read in one pass,
+ * with the CRC-32 of all of it, by as many threads as there are states.
  *
  * Reading by HDF5 took three passes, one for a checksum, which the library does
- * not have of contiguous data, one of its own, and a copy. A mapped file would
- * need none, but ends the process when the disk fails or the file is cut.
+ * not have of contiguous data, one of its own, and a copy, in one thread. A
+ * mapped file would need none, but ends the process when the disk fails or the
+ * file is cut.
  */
 #include "state/state_image.h"
 
@@ -25,17 +26,19 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/memory.h"
 
 enum { BLOCK = 1024, CHUNK = 1 << 20, WORD = 8 };
 
 static const char *const part_names[TP_STATE_PARTS] = {
-    [TP_STATE_WORDS] = "words",       [TP_STATE_NAMES] = "names",
-    [TP_STATE_FILES] = "files",       [TP_STATE_TIES] = "ties",
-    [TP_STATE_ROWS] = "rows",         [TP_STATE_SKIPPED] = "skipped",
-    [TP_STATE_NUMBERS] = "numbers",   [TP_STATE_MEMO] = "memo",
-    [TP_STATE_PROBLEMS] = "problems", [TP_STATE_RESULTS] = "results",
-    [TP_STATE_OPTIONS] = "options",   [TP_STATE_ROOTS] = "roots",
+    [TP_STATE_WORDS] = "words",     [TP_STATE_NAMES] = "names",
+    [TP_STATE_FILES] = "files",     [TP_STATE_TIES] = "ties",
+    [TP_STATE_ROWS] = "rows",       [TP_STATE_SKIPPED] = "skipped",
+    [TP_STATE_NUMBERS] = "numbers", [TP_STATE_AXES] = "axes",
+    [TP_STATE_MEMO] = "memo",       [TP_STATE_PROBLEMS] = "problems",
+    [TP_STATE_RESULTS] = "results", [TP_STATE_OPTIONS] = "options",
+    [TP_STATE_ROOTS] = "roots",
 };
 
 void tp_state_image_clear(struct tp_state_image *image)
@@ -99,42 +102,144 @@ static hid_t type_of(int part)
     return type;
 }
 
-/* Where a part lies in the file. */
+/* Where a part lies in the file; it is deflated where that made it smaller. */
 struct place {
     uint64_t offset, size;
+    uint64_t full; /* bytes of the part itself                             */
 };
 
 /* --- writing -------------------------------------------------------------- */
 
-static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes,
-                       struct place *place)
+/* A part as it is written. */
+struct stored {
+    void *deflated; /* NULL: as it is                                      */
+    const void *bytes;
+    size_t size;
+};
+
+/* Larger parts stay as they are: a chunk of HDF5 ends at 4 GiB. */
+enum { DEFLATE_MOST = 1 << 30, DEFLATE_LEVEL = 1 };
+
+static void deflate_part(int part, const struct tp_state_bytes *bytes,
+                         struct stored *stored)
 {
-    const hsize_t count = bytes->size / unit_of(part);
-    const hid_t type = type_of(part);
+    *stored = (struct stored){NULL, bytes->data, bytes->size};
+    if (part == TP_STATE_NUMBERS || bytes->size < BLOCK ||
+        bytes->size > DEFLATE_MOST)
+        return;
+    struct libdeflate_compressor *compressor =
+        libdeflate_alloc_compressor(DEFLATE_LEVEL);
+    void *room = malloc(bytes->size);
+    const size_t size =
+        compressor && room
+            ? libdeflate_zlib_compress(compressor, bytes->data, bytes->size,
+                                       room, bytes->size - 1)
+            : 0;
+    libdeflate_free_compressor(compressor);
+    if (size)
+        *stored = (struct stored){room, room, size};
+    else
+        free(room);
+}
+
+/* The dataset of a part, without its bytes. */
+static hid_t make_set(hid_t file, int part, hid_t type, hsize_t count,
+                      bool deflated)
+{
     const hid_t space = H5Screate_simple(1, &count, NULL);
     const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t set = -1;
-    if (type >= 0 && space >= 0 && properties >= 0 &&
-        H5Pset_obj_track_times(properties, false) >= 0)
-        set = H5Dcreate2(file, part_names[part], type, space, H5P_DEFAULT,
-                         properties, H5P_DEFAULT);
-    bool done =
-        set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL,
-                                            H5P_DEFAULT, bytes->data) >= 0);
-    place->size = bytes->size;
-    place->offset = done && count ? H5Dget_offset(set) : BLOCK;
-    if (set >= 0)
-        done = H5Dclose(set) >= 0 && done;
+    bool done = space >= 0 && properties >= 0 &&
+                H5Pset_obj_track_times(properties, false) >= 0;
+    if (done && deflated)
+        done = H5Pset_chunk(properties, 1, &count) >= 0 &&
+               H5Pset_deflate(properties, DEFLATE_LEVEL) >= 0;
+    const hid_t set = done ? H5Dcreate2(file, part_names[part], type, space,
+                                        H5P_DEFAULT, properties, H5P_DEFAULT)
+                           : -1;
     if (properties >= 0)
         H5Pclose(properties);
     if (space >= 0)
         H5Sclose(space);
+    return set;
+}
+
+/* Where the library put the bytes; some of its versions leave the user block
+ * out. */
+static uint64_t place_of(hid_t set, bool deflated)
+{
+    hsize_t first, size;
+    haddr_t at = HADDR_UNDEF;
+    unsigned mask;
+    if (!deflated)
+        return H5Dget_offset(set);
+    const hid_t space = H5Dget_space(set);
+    if (space < 0 ||
+        H5Dget_chunk_info(set, space, 0, &first, &mask, &at, &size) < 0)
+        at = HADDR_UNDEF;
+    if (space >= 0)
+        H5Sclose(space);
+    return at;
+}
+
+static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes,
+                       const struct stored *stored, struct place *place)
+{
+    const hsize_t count = bytes->size / unit_of(part), first = 0;
+    const hid_t type = type_of(part);
+    const bool deflated = stored->deflated != NULL;
+    const hid_t set =
+        type >= 0 ? make_set(file, part, type, count, deflated) : -1;
+    bool done = set >= 0;
+    if (done && deflated)
+        done = H5Dwrite_chunk(set, H5P_DEFAULT, 0, &first, stored->size,
+                              stored->bytes) >= 0;
+    else if (done && count)
+        done = H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                        stored->bytes) >= 0;
+    *place = (struct place){BLOCK, stored->size, bytes->size};
+    if (done && count)
+        place->offset = place_of(set, deflated);
+    if (set >= 0)
+        done = H5Dclose(set) >= 0 && done;
     if (type >= 0)
         H5Tclose(type);
-    return done;
+    return done && place->offset != HADDR_UNDEF;
+}
+
+/* Whether these bytes stand there. */
+static bool is_at(int fd, uint64_t offset, const struct stored *stored)
+{
+    unsigned char bytes[4096];
+    size_t done = 0;
+    while (done < stored->size) {
+        const size_t left = stored->size - done;
+        const ssize_t got =
+            pread(fd, bytes, left < sizeof bytes ? left : sizeof bytes,
+                  (off_t)(offset + done));
+        if (got <= 0 ||
+            memcmp(bytes, (const char *)stored->bytes + done, (size_t)got) != 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* Makes places count from the begin of the file. */
+static bool find_parts(int fd, const struct stored *stored,
+                       struct place places[TP_STATE_PARTS])
+{
+    for (int i = 0; i < TP_STATE_PARTS; i++) {
+        if (is_at(fd, places[i].offset, &stored[i]))
+            continue;
+        places[i].offset += BLOCK;
+        if (!is_at(fd, places[i].offset, &stored[i]))
+            return false;
+    }
+    return true;
 }
 
 static bool write_hdf5(const char *path, const struct tp_state_image *image,
+                       const struct stored *stored,
                        struct place places[TP_STATE_PARTS])
 {
     const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
@@ -143,7 +248,7 @@ static bool write_hdf5(const char *path, const struct tp_state_image *image,
         file = H5Fcreate(path, H5F_ACC_TRUNC, properties, H5P_DEFAULT);
     bool done = file >= 0;
     for (int i = 0; i < TP_STATE_PARTS && done; i++)
-        done = write_part(file, i, &image->parts[i], &places[i]);
+        done = write_part(file, i, &image->parts[i], &stored[i], &places[i]);
     if (file >= 0)
         done = H5Fclose(file) >= 0 && done;
     if (properties >= 0)
@@ -167,14 +272,15 @@ static bool add_rest(int fd, uint32_t *crc)
 
 /* The lines before the HDF5 file. */
 static bool write_block(const char *path, const struct tp_state_image *image,
-                        const struct place places[TP_STATE_PARTS])
+                        const struct stored *stored,
+                        struct place places[TP_STATE_PARTS])
 {
     char block[BLOCK] = "", layout[TP_STATE_LAYOUT_BYTES];
     struct stat info;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool done = fstat(fd, &info) == 0;
+    bool done = fstat(fd, &info) == 0 && find_parts(fd, stored, places);
     tp_state_layout(layout);
     size_t used = (size_t)snprintf(
         block, sizeof block,
@@ -183,10 +289,10 @@ static bool write_block(const char *path, const struct tp_state_image *image,
         TP_STATE_SCHEMA, layout, image->whole ? "yes" : "no",
         done ? (uint64_t)info.st_size : 0);
     for (int i = 0; i < TP_STATE_PARTS; i++)
-        used +=
-            (size_t)snprintf(block + used, sizeof block - used,
-                             "part %s %" PRIu64 " %" PRIu64 "\n", part_names[i],
-                             places[i].offset, places[i].size);
+        used += (size_t)snprintf(
+            block + used, sizeof block - used,
+            "part %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", part_names[i],
+            places[i].offset, places[i].size, places[i].full);
     uint32_t crc = libdeflate_crc32(0, block, used);
     done = done && add_rest(fd, &crc);
     snprintf(block + used, sizeof block - used, "crc32 %08" PRIx32 "\n", crc);
@@ -194,15 +300,28 @@ static bool write_block(const char *path, const struct tp_state_image *image,
     return close(fd) == 0 && done;
 }
 
-/* A line is at most of a name of 8 and two numbers of 20 digits. */
-_Static_assert(TP_STATE_PARTS *(sizeof "part 12345678  \n" + 40) + 200 <= BLOCK,
+/* A line is of a name of 8 and three numbers of at most 14 digits, 100 TB. */
+_Static_assert(TP_STATE_PARTS *(sizeof "part 12345678   \n" + 42) + 200 <=
+                   BLOCK,
                "the lines fit");
+
+static bool write_file(const char *path, const struct tp_state_image *image)
+{
+    struct stored stored[TP_STATE_PARTS];
+    struct place places[TP_STATE_PARTS];
+    for (int i = 0; i < TP_STATE_PARTS; i++)
+        deflate_part(i, &image->parts[i], &stored[i]);
+    const bool done = write_hdf5(path, image, stored, places) &&
+                      write_block(path, image, stored, places);
+    for (int i = 0; i < TP_STATE_PARTS; i++)
+        free(stored[i].deflated);
+    return done;
+}
 
 enum tp_status tp_state_image_write(const char *path,
                                     const struct tp_state_image *image,
                                     struct tp_error *err)
 {
-    struct place places[TP_STATE_PARTS];
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
@@ -210,7 +329,7 @@ enum tp_status tp_state_image_write(const char *path,
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
     enum tp_status status = TP_OK;
-    if (write_hdf5(aside, image, places) && write_block(aside, image, places)) {
+    if (write_file(aside, image)) {
         status = tp_file_commit(aside, path, err);
     } else {
         status = errno ? tp_fail_errno(err, "cannot write %s", path)
@@ -309,21 +428,53 @@ static enum tp_status skip_to(struct input *in, uint64_t offset)
     return status;
 }
 
-/* Numbers and names stay as they are read, for the rows. */
+/* A part that was deflated. */
+static enum tp_status inflate_next(struct input *in, const struct place *place,
+                                   unsigned char *into)
+{
+    struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
+    unsigned char *bytes = malloc((size_t)place->size + 1);
+    enum tp_status status = inflater && bytes
+                                ? read_next(in, bytes, place->size)
+                                : tp_fail_memory(in->err);
+    if (status == TP_OK && libdeflate_zlib_decompress(
+                               inflater, bytes, (size_t)place->size, into,
+                               (size_t)place->full, NULL) != LIBDEFLATE_SUCCESS)
+        status = fail_changed(in->err);
+    libdeflate_free_decompressor(inflater);
+    free(bytes);
+    return status;
+}
+
+/* What rows point to stays where it is read. */
 static enum tp_status read_part(struct input *in, int part,
                                 const struct place *place,
                                 struct tp_state_bytes *bytes)
 {
-    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_NAMES;
+    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_AXES ||
+                       part == TP_STATE_NAMES;
     enum tp_status status = skip_to(in, place->offset);
     if (status != TP_OK)
         return status;
-    const size_t size = (size_t)place->size;
+    const size_t size = (size_t)place->full;
     bytes->data = stays ? tp_arena_alloc(in->arena, size) : malloc(size + 1);
     bytes->size = size;
     bytes->capacity = stays ? 0 : size + 1;
-    return bytes->data ? read_next(in, bytes->data, size)
-                       : tp_fail_memory(in->err);
+    if (!bytes->data)
+        return tp_fail_memory(in->err);
+    return place->size == place->full ? read_next(in, bytes->data, size)
+                                      : inflate_next(in, place, bytes->data);
+}
+
+/* Whether a part may lie there, deflated or not. */
+static bool is_place(const struct input *in, int part,
+                     const struct place *place)
+{
+    return place->offset >= BLOCK && place->offset <= in->end &&
+           place->size <= in->end - place->offset &&
+           place->size <= place->full &&
+           place->full / TP_LIMIT_DEFLATE_RATIO <= place->size &&
+           place->full % unit_of(part) == 0;
 }
 
 /* The parts in the order of their places, which are within the file and do not
@@ -338,10 +489,9 @@ static bool order_parts(const char *block, const struct input *in,
         snprintf(name, sizeof name, "part %s", part_names[i]);
         line_of(block, name, value);
         places[i].offset = strtoull(value, &end, 10);
-        places[i].size = strtoull(end, NULL, 10);
-        if (places[i].offset < BLOCK || places[i].offset > in->end ||
-            places[i].size > in->end - places[i].offset ||
-            places[i].size % unit_of(i))
+        places[i].size = strtoull(end, &end, 10);
+        places[i].full = strtoull(end, NULL, 10);
+        if (!is_place(in, i, &places[i]))
             return false;
         for (;
              k > 0 && places[order[k - 1]].offset + places[order[k - 1]].size >

@@ -16,8 +16,9 @@
  *
  *     1024 bytes  lines of text: "tprof-analyze state", "schema N",
  *                 "layout ...", "whole yes|no", "bytes N" of the file, "part
- *                 NAME OFFSET BYTES" for each part, and "crc32 ..." of all but
- *                 this line
+ *                 NAME OFFSET BYTES FULL" for each part, which is deflated
+ *                 unless both sizes are equal, and "crc32 ..." of all but this
+ *                 line
  *     HDF5        the parts as datasets
  *
  * so that h5py and h5dump read it, as a user block goes before, and we do by

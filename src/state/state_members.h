@@ -14,6 +14,7 @@ enum tp_state_part {
     TP_STATE_ROWS,
     TP_STATE_SKIPPED,
     TP_STATE_NUMBERS,  /* packed numbers of rows                           */
+    TP_STATE_AXES,     /* their statistics by index                       */
     TP_STATE_PROBLEMS, /* numbers of names                                 */
     TP_STATE_MEMO,
     TP_STATE_RESULTS, /* of the memo                                      */

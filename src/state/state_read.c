@@ -21,7 +21,7 @@ struct reader {
     struct tp_state_image *image;
     struct tp_state *state;
     struct tp_state_words words, names;
-    struct tp_state_reader numbers;
+    struct tp_state_reader numbers, axes;
     size_t at[TP_STATE_PARTS]; /* in words                                 */
     uint64_t last_target; /* a word and its number format                  */
     const struct tp_number *last_number;
@@ -165,7 +165,8 @@ static bool read_pointer(struct reader *r, enum tp_state_kind kind,
     default:
         if (word == UINT64_MAX)
             return kind != TP_STATE_PACKED;
-        *value = tp_state_number_next(&r->numbers, kind, word);
+        *value = tp_state_number_next(
+            kind == TP_STATE_DIMS ? &r->axes : &r->numbers, kind, word);
         return *value != NULL;
     }
 }
@@ -372,6 +373,8 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     if (status == TP_OK)
         status = keep_part(r, TP_STATE_NUMBERS);
     if (status == TP_OK)
+        status = keep_part(r, TP_STATE_AXES);
+    if (status == TP_OK)
         status = read_texts(r, TP_STATE_WORDS, &r->words);
     if (status == TP_OK)
         status = intern_words(r);
@@ -380,6 +383,8 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     r->last_target = UINT64_MAX;
     r->numbers = (struct tp_state_reader){
         .numbers = &r->image->parts[TP_STATE_NUMBERS], .words = r->words};
+    r->axes =
+        (struct tp_state_reader){.numbers = &r->image->parts[TP_STATE_AXES]};
     if (status == TP_OK)
         status = read_records(r);
     if (status == TP_OK)

@@ -98,7 +98,9 @@ static enum tp_status number_word(void *context, const char *text,
 static enum tp_status write_pointer(struct writer *w, enum tp_state_kind kind,
                                     const void *value, uint64_t *word)
 {
-    struct tp_state_bytes *numbers = &w->image.parts[TP_STATE_NUMBERS];
+    struct tp_state_bytes *numbers =
+        &w->image
+             .parts[kind == TP_STATE_DIMS ? TP_STATE_AXES : TP_STATE_NUMBERS];
     const struct tp_state_numbering how = {number_word, w};
     const struct tp_number *target = value;
     *word = UINT64_MAX;

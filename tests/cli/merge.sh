@@ -48,6 +48,19 @@ for rank in 0 1; do
 done
 check ranks rank1.s rank0.s
 
+# the same path on two nodes is two files, unless they are the same
+n=0
+for type in bf16 hifp8; do
+    mkdir -p node$n/d
+    file=$(sed -n "/$type/p" files | head -n 1)
+    must cp "$file" node$n/d/tensor.pt
+    (cd node$n && keep ../node$n.s d)
+    n=$((n + 1))
+done
+tprof-analyze merge node1.s node0.s node1.s --no_plots --output_dir draw > text
+sed -n '/^Merged$/,$p' text | tail -n +2
+rows draw/summary.h5
+
 # what cannot be merged
 keep ceil.s d/mxfp8 --mx_scale ceil
 tprof-analyze merge bf16.s ceil.s
