@@ -18,11 +18,12 @@
  */
 #include "replay/product.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "replay/blas.h"
 
 /* Multiplications up to which a call of BLAS gains nothing, and from which a
  * second product costs more than the reading of the operands. */
@@ -67,10 +68,11 @@ static void multiply_small(const struct tp_product *p)
 /* --- in fp64 -------------------------------------------------------------- */
 
 /* All in one call; BLAS counts in int. */
-static void multiply_doubles(const struct tp_product *p, double factor)
+static void multiply_doubles(const struct tp_blas *blas,
+                             const struct tp_product *p, double factor)
 {
     const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, factor,
+    blas->dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, factor,
                 p->left, k, p->right, k, 0, p->value, n);
 }
 
@@ -95,7 +97,8 @@ static double *magnitudes(const double *value, int64_t count)
     return size;
 }
 
-static enum tp_status bound_by_magnitudes(const struct tp_product *p,
+static enum tp_status bound_by_magnitudes(const struct tp_blas *blas,
+                                          const struct tp_product *p,
                                           struct tp_error *err)
 {
     double *left = magnitudes(p->left, p->m * p->k);
@@ -103,7 +106,7 @@ static enum tp_status bound_by_magnitudes(const struct tp_product *p,
     const bool held = left && right;
     const struct tp_product bound = bound_of(p, left, right, p->k);
     if (held)
-        multiply_doubles(&bound, p->gamma);
+        multiply_doubles(blas, &bound, p->gamma);
     free(left);
     free(right);
     return held ? TP_OK : tp_fail_memory(err);
@@ -161,6 +164,7 @@ static float *floats(const double *value, int64_t count)
 
 /* A product of floats, whose stretches are added in fp64. */
 struct singles {
+    const struct tp_blas *blas;
     const float *left, *right;
     float *part; /* of a tile                                               */
     int64_t m, n, k;
@@ -173,10 +177,10 @@ static void add_tile(const struct singles *s, int64_t i, int64_t j)
     const int64_t columns = s->n - j < COLUMNS ? s->n - j : COLUMNS;
     for (int64_t at = 0; at < s->k; at += STRETCH) {
         const int64_t k = s->k - at < STRETCH ? s->k - at : STRETCH;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows,
-                    (int)columns, (int)k, 1, s->left + i * s->k + at, (int)s->k,
-                    s->right + j * s->k + at, (int)s->k, 0, s->part,
-                    (int)columns);
+        s->blas->sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows,
+                       (int)columns, (int)k, 1, s->left + i * s->k + at,
+                       (int)s->k, s->right + j * s->k + at, (int)s->k, 0,
+                       s->part, (int)columns);
         for (int64_t row = 0; row < rows; row++) {
             double *to = s->value + (i + row) * s->n + j;
             const float *from = s->part + row * columns;
@@ -186,14 +190,16 @@ static void add_tile(const struct singles *s, int64_t i, int64_t j)
     }
 }
 
-static enum tp_status multiply_singles(const struct tp_product *p,
+static enum tp_status multiply_singles(const struct tp_blas *blas,
+                                       const struct tp_product *p,
                                        struct tp_error *err)
 {
     float *a = floats(p->left, p->m * p->k);
     float *b = floats(p->right, p->n * p->k);
     float *part = malloc(sizeof *part * ROWS * COLUMNS);
     const bool held = a && b && part;
-    const struct singles singles = {a, b, part, p->m, p->n, p->k, p->value};
+    const struct singles singles = {blas, a,    b,    part,
+                                    p->m, p->n, p->k, p->value};
     for (int64_t i = 0; held && i < p->m; i += ROWS)
         for (int64_t j = 0; j < p->n; j += COLUMNS)
             add_tile(&singles, i, j);
@@ -204,7 +210,8 @@ static enum tp_status multiply_singles(const struct tp_product *p,
 }
 
 /* Norms are rounded to fp32 and their sums there: less than 2^-14. */
-static enum tp_status bound_by_norms(const struct tp_product *p, bool single,
+static enum tp_status bound_by_norms(const struct tp_blas *blas,
+                                     const struct tp_product *p, bool single,
                                      struct tp_error *err)
 {
     const int64_t lines = (p->k + LINE - 1) / LINE;
@@ -214,9 +221,9 @@ static enum tp_status bound_by_norms(const struct tp_product *p, bool single,
     enum tp_status status = left && right ? TP_OK : tp_fail_memory(err);
     const struct tp_product bound = bound_of(p, left, right, lines);
     if (status == TP_OK && single)
-        status = multiply_singles(&bound, err);
+        status = multiply_singles(blas, &bound, err);
     else if (status == TP_OK)
-        multiply_doubles(&bound, p->gamma);
+        multiply_doubles(blas, &bound, p->gamma);
     for (int64_t i = 0; status == TP_OK && single && i < p->m * p->n; i++)
         p->bound[i] *= (p->gamma + own) * (1 + ldexp(1, -14));
     free(left);
@@ -241,7 +248,8 @@ static bool fit_singles(const struct range *left, const struct range *right,
            left->most * right->most * (double)k < most;
 }
 
-static enum tp_status multiply_large(const struct tp_product *p,
+static enum tp_status multiply_large(const struct tp_blas *blas,
+                                     const struct tp_product *p,
                                      struct tp_error *err)
 {
     const struct range left = range_of(p->left, p->m * p->k);
@@ -249,14 +257,14 @@ static enum tp_status multiply_large(const struct tp_product *p,
     const bool single = fit_singles(&left, &right, p->k);
     enum tp_status status = TP_OK;
     if (single)
-        status = multiply_singles(p, err);
+        status = multiply_singles(blas, p, err);
     else
-        multiply_doubles(p, 1);
+        multiply_doubles(blas, p, 1);
     if (status != TP_OK)
         return status;
     return fit_norms(&left) && fit_norms(&right)
-               ? bound_by_norms(p, single, err)
-               : bound_by_magnitudes(p, err);
+               ? bound_by_norms(blas, p, single, err)
+               : bound_by_magnitudes(blas, p, err);
 }
 
 enum tp_status tp_product_run(const struct tp_product *product,
@@ -268,9 +276,16 @@ enum tp_status tp_product_run(const struct tp_product *product,
         multiply_small(product);
         return TP_OK;
     }
-    openblas_set_num_threads(1); /* else its number would choose the bits */
-    if (work >= LARGE)
-        return multiply_large(product, err);
-    multiply_doubles(product, 1);
-    return bound_by_magnitudes(product, err);
+    struct tp_blas blas;
+    enum tp_status status = tp_blas_open(&blas, err);
+    if (status != TP_OK)
+        return status;
+    if (work >= LARGE) {
+        status = multiply_large(&blas, product, err);
+    } else {
+        multiply_doubles(&blas, product, 1);
+        status = bound_by_magnitudes(&blas, product, err);
+    }
+    tp_blas_close(&blas);
+    return status;
 }

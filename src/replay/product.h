@@ -18,7 +18,7 @@ struct tp_product {
 
 /* Fills in value and bound. Threads may run several at once; one product is
  * one thread's work, so that its bits do not depend on their number.
- * TP_E_MEMORY. */
+ * TP_E_MEMORY, and TP_E_UNSUPPORTED where OpenBLAS cannot be loaded. */
 enum tp_status tp_product_run(const struct tp_product *product,
                               struct tp_error *err);
 

@@ -82,6 +82,34 @@ struct ready {
     int64_t ns;    /* after the node                                    */
 };
 
+/* The launch that an event began after, `ns` since the begin of the call, of
+ * which `queued_ns` nothing explains. What of a late one the call itself took,
+ * which loads code or waits for room, is its own; the rest is the device's. */
+static enum tp_status add_launch(struct tp_play_build *b, uint32_t event,
+                                 int64_t ns, int64_t least, bool queued,
+                                 struct tp_error *err)
+{
+    const struct tp_path_maker *m = b->maker;
+    const uint32_t start = m->node[event];
+    const uint32_t call = m->trace->index.call[event];
+    const uint32_t launch = m->node[call];
+    const int64_t took = m->trace->events.duration[call];
+    if (took <= least || ns <= least)
+        return add_order(b, launch, start, ns, queued ? ns - least : 0, err);
+    if (add_order(b, launch, start, least, 0, err) != TP_OK)
+        return TP_E_MEMORY;
+    if (ns > took)
+        return add_order(b, launch + 1, start, ns - took,
+                         queued ? ns - took : 0, err);
+    return tp_play_add(b,
+                       (struct tp_trace_replay_arc){.from = launch,
+                                                    .to = start,
+                                                    .op = tp_play_op(b, call),
+                                                    .part = TP_PLAY_LAUNCH,
+                                                    .ns = ns},
+                       err);
+}
+
 /* How an event came to begin when it did: after its launch, once its stream is
  * ready, or after the end of an event of another stream (or TP_NO_NODE). */
 static enum tp_status add_begin(struct tp_play_build *b, uint32_t event,
@@ -114,8 +142,8 @@ static enum tp_status add_begin(struct tp_play_build *b, uint32_t event,
     if (status == TP_OK && ready.node != TP_NO_NODE)
         status = add_order(b, ready.node, start, order_ns + order_late,
                            queued ? order_late : 0, err);
-    return status == TP_OK ? add_order(b, launch, start, least + launch_late,
-                                       queued ? launch_late : 0, err)
+    return status == TP_OK ? add_launch(b, event, least + launch_late, least,
+                                        queued, err)
                            : status;
 }
 
