@@ -95,14 +95,46 @@ static bool is_abandoned(const char *name)
            kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
+static void remove_inside(const char *path)
+{
+    DIR *stream = opendir(path);
+    if (!stream)
+        return;
+    for (const struct dirent *entry; (entry = readdir(stream));) {
+        const char *name = entry->d_name;
+        if (!strcmp(name, ".") || !strcmp(name, "..") ||
+            unlinkat(dirfd(stream), name, 0) == 0)
+            continue;
+        char *inner = tp_file_join(path, name);
+        if (inner)
+            tp_file_remove_tree(inner);
+        free(inner);
+    }
+    closedir(stream);
+}
+
+void tp_file_remove_tree(const char *path)
+{
+    enum { TRIES = 3 }; /* what failed for a moment only may not again */
+    for (int i = 0; i < TRIES && unlink(path) != 0 && errno != ENOENT; i++) {
+        remove_inside(path);
+        if (rmdir(path) == 0)
+            return;
+    }
+}
+
 void tp_file_remove_abandoned(const char *folder)
 {
     DIR *stream = opendir(folder);
     if (!stream)
         return;
     for (const struct dirent *entry; (entry = readdir(stream));) {
-        if (is_abandoned(entry->d_name))
-            unlinkat(dirfd(stream), entry->d_name, 0);
+        if (is_abandoned(entry->d_name)) {
+            char *path = tp_file_join(folder, entry->d_name);
+            if (path)
+                tp_file_remove_tree(path);
+            free(path);
+        }
     }
     closedir(stream);
 }

@@ -23,10 +23,15 @@ char *tp_file_aside(const char *path);
 
 /*
  * Removes what processes that are gone left under such names in `folder`
- * itself. Files of other machines and containers, and whose process number is
- * in use, stay. What cannot be read or removed is left as it is.
+ * itself: files, and folders with all that is in them. What is of other
+ * machines and containers, and whose process number is in use, stays. What
+ * cannot be read or removed is left as it is.
  */
 void tp_file_remove_abandoned(const char *folder);
+
+/* Removes a file, or a folder with all that is in it. What cannot be removed
+ * is left. */
+void tp_file_remove_tree(const char *path);
 
 /*
  * Why a file that another program could not finish takes no more: the errno of

@@ -181,11 +181,11 @@ static struct tp_runs_report report_of(const struct session *s)
                                    .b = s->how.b};
 }
 
-static void remove_old_figures(const struct tp_options *options)
+static void replace_figures(struct tp_text *names)
 {
     for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
          row->id; row++)
-        tp_output_remove_figure(options, TP_COMPARE_FIGURE_CATEGORY, row->id);
+        tp_output_replace_figure(names, TP_COMPARE_FIGURE_CATEGORY, row->id);
 }
 
 /* What follows from the rows of both. */
@@ -216,7 +216,7 @@ static enum tp_status judge(void *session, struct tp_error *err)
 static enum tp_status write_results(void *session, struct tp_error *err)
 {
     struct session *s = session;
-    remove_old_figures(s->frame.options);
+    replace_figures(&s->frame.replaced);
     enum tp_status status = write_autodiff(s, err);
     if (status == TP_OK)
         status = write_sheets(s, err);

@@ -232,11 +232,11 @@ static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)
 
 static enum tp_status write_results(void *session, struct tp_error *err)
 {
-    const struct session *s = session;
+    struct session *s = session;
     for (const struct tp_replay_figure_info *row = tp_replay_figure_table;
          row->id; row++)
-        tp_output_remove_figure(s->frame.options, TP_REPLAY_FIGURE_CATEGORY,
-                                row->id);
+        tp_output_replace_figure(&s->frame.replaced, TP_REPLAY_FIGURE_CATEGORY,
+                                 row->id);
     enum tp_status status = write_tables(s, err);
     return status == TP_OK ? write_hdf5(s, err) : status;
 }

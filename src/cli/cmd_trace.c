@@ -132,11 +132,11 @@ static struct tp_trace_report report_of(const struct session *s, size_t top)
                                     .sort = sort_of(s)};
 }
 
-static void remove_old_figures(const struct tp_options *options)
+static void replace_figures(struct tp_text *names)
 {
     for (const struct tp_trace_figure_info *row = tp_trace_figure_table;
          row->id; row++)
-        tp_output_remove_figure(options, TP_TRACE_FIGURE_CATEGORY, row->id);
+        tp_output_replace_figure(names, TP_TRACE_FIGURE_CATEGORY, row->id);
 }
 
 static enum tp_status write_results(void *session, struct tp_error *err)
@@ -146,7 +146,7 @@ static enum tp_status write_results(void *session, struct tp_error *err)
     struct tp_table tables[TP_TRACE_TABLES + TP_JUDGED_TABLES];
     const size_t judged =
         s->run.trace_count > 1 ? TP_JUDGED_TABLES : TP_JUDGED_OF_ONE;
-    remove_old_figures(s->frame.options);
+    replace_figures(&s->frame.replaced);
     tp_trace_tables_make(&s->run, &traces);
     memcpy(tables, traces.tables, TP_TRACE_JOINED * sizeof *tables);
     tp_judged_tables_make(&s->judged, tables + TP_TRACE_JOINED);
@@ -240,8 +240,8 @@ static enum tp_status write_comparison(void *session, struct tp_error *err)
     for (const struct tp_trace_compare_figure_info *row =
              tp_trace_compare_figure_table;
          row->id; row++)
-        tp_output_remove_figure(s->frame.options, TP_TRACE_COMPARE_CATEGORY,
-                                row->id);
+        tp_output_replace_figure(&s->frame.replaced, TP_TRACE_COMPARE_CATEGORY,
+                                 row->id);
     tp_trace_compare_tables(&s->comparison, tables);
     return tp_frame_hdf5(&s->frame, tables, TP_COMPARE_TABLES,
                          s->run.trace_count + s->after.trace_count,

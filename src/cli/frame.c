@@ -2,11 +2,13 @@
 #include "cli/frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/text_wrap.h"
 #include "config.h"
 #include "report/hdf5.h"
+#include "report/staging.h"
 
 enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
                              const struct tp_table *tables, size_t count,
@@ -15,24 +17,29 @@ enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
 {
     const struct tp_hdf5_header header = {
         PACKAGE_VERSION, tp_text_get(&frame->command_line), files, bytes};
-    char *path = tp_file_join(frame->options->output_dir, frame->steps->hdf5);
-    if (!path)
-        return tp_fail_memory(err);
-    enum tp_status status = tp_hdf5_write(path, &header, tables, count, err);
+    char *path = tp_file_join(frame->options->staging, frame->steps->hdf5);
+    enum tp_status status =
+        path && !frame->command_line.failed
+            ? tp_hdf5_write(path, &header, tables, count, err)
+            : tp_fail_memory(err);
     free(path);
     return status;
 }
 
-/* Results of an earlier run in this folder go first, so that what is there
- * after an interruption is of one run. */
-static void remove_old_results(const struct tp_frame *frame)
+static void replace(struct tp_text *names, const char *name)
+{
+    tp_text_bytes(names, name, strlen(name) + 1);
+}
+
+/* Results of an earlier run in this folder, but for figures. */
+static void replace_results(struct tp_frame *frame)
 {
     const struct tp_frame_steps *steps = frame->steps;
-    tp_output_remove(frame->options, steps->hdf5);
-    tp_output_remove(frame->options, steps->findings);
-    tp_output_remove(frame->options, steps->report);
+    replace(&frame->replaced, steps->report);
+    replace(&frame->replaced, steps->findings);
+    replace(&frame->replaced, steps->hdf5);
     for (size_t i = 0; i < TP_FRAME_OTHERS && steps->others[i]; i++)
-        tp_output_remove(frame->options, steps->others[i]);
+        replace(&frame->replaced, steps->others[i]);
 }
 
 /* The file of --output_json. */
@@ -63,8 +70,6 @@ static enum tp_status write_reports(const struct tp_frame *frame,
     enum tp_status status =
         tp_output_write(frame->options, steps->findings, &findings, err);
     if (status == TP_OK)
-        status = write_json(frame, err);
-    if (status == TP_OK) /* last: it says that the others are there */
         status = tp_output_write(frame->options, steps->report, &text, err);
     tp_text_clear(&text);
     tp_text_clear(&findings);
@@ -83,10 +88,8 @@ static enum tp_status draw(struct tp_frame *frame, struct tp_error *err)
                : status;
 }
 
-static enum tp_status write_results(struct tp_frame *frame,
-                                    struct tp_error *err)
+static enum tp_status write_all(struct tp_frame *frame, struct tp_error *err)
 {
-    remove_old_results(frame);
     enum tp_status status = frame->steps->write(frame, err);
     if (status != TP_OK)
         return status;
@@ -97,9 +100,46 @@ static enum tp_status write_results(struct tp_frame *frame,
     struct tp_error other = {0};
     enum tp_status reported =
         write_reports(frame, status == TP_OK ? err : &other);
-    if (status != TP_OK && reported != TP_OK && frame->known)
+    if (status != TP_OK && reported != TP_OK && frame->known) {
+        tp_staging_hide(frame->options->staging, other.message);
         tp_print_error(&other);
+    }
     return status == TP_OK ? reported : status;
+}
+
+/* Of a result that a full disk takes a part of, that part is there, unless it
+ * had to take the place of a whole one. */
+static enum tp_status write_results(struct tp_frame *frame,
+                                    struct tp_error *err)
+{
+    const struct tp_options *options = frame->options;
+    struct tp_options inner = *options;
+    const char *folder = options->output_dir;
+    char *staging;
+    enum tp_status status = tp_staging_open(folder, &staging, err);
+    inner.staging = staging;
+    frame->options = &inner;
+    replace_results(frame);
+    if (status == TP_OK)
+        status = write_all(frame, err);
+    if (status == TP_OK && tp_interrupted)
+        status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    if (status == TP_OK)
+        status = tp_staging_commit(folder, staging, &frame->replaced,
+                                   frame->steps->report, err);
+    else if (status == TP_E_IO && staging &&
+             !tp_staging_replaces(folder, &frame->replaced))
+        tp_staging_commit(folder, staging, &frame->replaced,
+                          frame->steps->report, NULL);
+    else if (staging)
+        tp_file_remove_tree(staging);
+    if (status != TP_OK && staging) {
+        tp_staging_hide(staging, err->message);
+        tp_staging_hide(staging, err->file);
+    }
+    frame->options = options;
+    free(staging);
+    return status == TP_OK ? write_json(frame, err) : status;
 }
 
 static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
@@ -117,11 +157,13 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
             tp_pool_new(tp_options_jobs(frame->options), &frame->pool, err);
     if (status == TP_OK)
         status = steps->read(frame, err);
-    if (status != TP_OK)
-        tp_output_undo(frame->options, &made);
     if (status == TP_OK && steps->judge)
         status = steps->judge(frame, err);
-    return status == TP_OK && writes ? write_results(frame, err) : status;
+    if (status == TP_OK && writes)
+        status = write_results(frame, err);
+    if (status != TP_OK)
+        tp_output_undo(frame->options, &made);
+    return status;
 }
 
 static bool print_result(const struct tp_frame *frame)
@@ -164,6 +206,7 @@ int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
         result = tp_exit_of(status);
     }
     tp_text_clear(&frame->command_line);
+    tp_text_clear(&frame->replaced);
     tp_figure_set_clear(&frame->figures);
     free(frame->drawn.lines);
     steps->clear(session);

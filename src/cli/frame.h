@@ -9,9 +9,9 @@
 
 /*
  * What the analysing commands do alike: they check their options, make the
- * folder of the results, read, remove what an earlier run left there, write,
- * print and exit. What a command does differently are its steps, over a session
- * of its own.
+ * folder of the results, read, write, put what they wrote in the place of what
+ * an earlier run left there, print and exit. What a command does differently
+ * are its steps, over a session of its own.
  */
 
 /* Items of each list on stdout; reports in files hold them all. */
@@ -28,6 +28,8 @@ struct tp_frame {
     struct tp_pool *pool;         /* from `read` on                        */
     struct tp_figure_set figures; /* empty where there are none            */
     struct tp_drawn drawn;
+    struct tp_text replaced; /* names of what an earlier run may have left;
+                                `write` adds its figures                    */
     /* set by the steps: */
     bool known;   /* the result stands: it is printed also where its files
                      cannot be written                                     */

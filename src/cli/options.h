@@ -74,6 +74,8 @@ struct tp_options {
     uint64_t top;
     bool compare;
     const char *output_dir;
+    const char *staging; /* no option: where the run writes until it ends,
+                            report/staging.h                            */
     enum tp_device_choice device;
     enum tp_output_form format;
     enum tp_plot_format plot_format;

@@ -12,6 +12,7 @@
 #include "figures/trace_compare_figures.h"
 #include "figures/trace_figures.h"
 #include "report/csv.h"
+#include "report/staging.h"
 
 /* In a folder without figures. */
 #define WHY_EMPTY "WHY.txt"
@@ -21,29 +22,6 @@ void tp_note_command_line(int argc, char **argv, struct tp_text *text)
     for (int i = 0; i < argc; i++) {
         tp_text_add(text, i ? " " : "");
         tp_text_printable(text, argv[i]);
-    }
-}
-
-static void remove_abandoned_in(const char *output_dir, const char *category)
-{
-    char *folder = tp_file_join(output_dir, category);
-    if (folder)
-        tp_file_remove_abandoned(folder);
-    free(folder);
-}
-
-/* What a killed run left half-written, in the folders that we write to. */
-static void remove_abandoned(const char *output_dir)
-{
-    const char *before = "";
-    tp_file_remove_abandoned(output_dir);
-    remove_abandoned_in(output_dir, TP_TRACE_FIGURE_CATEGORY);
-    remove_abandoned_in(output_dir, TP_TRACE_COMPARE_CATEGORY);
-    remove_abandoned_in(output_dir, TP_REPLAY_FIGURE_CATEGORY);
-    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
-        if (strcmp(row->category, before) != 0)
-            remove_abandoned_in(output_dir, row->category);
-        before = row->category;
     }
 }
 
@@ -86,7 +64,7 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
         status = tp_fail_errno(err, "cannot write into %s", output_dir);
     if (status != TP_OK)
         return status;
-    remove_abandoned(output_dir);
+    tp_file_remove_abandoned(output_dir);
     return make_json_folder(options, made, err);
 }
 
@@ -105,7 +83,7 @@ enum tp_status tp_output_write(const struct tp_options *options,
                                const char *name, const struct tp_text *text,
                                struct tp_error *err)
 {
-    char *path = tp_file_join(options->output_dir, name);
+    char *path = tp_file_join(options->staging, name);
     enum tp_status status = path && !text->failed ? TP_OK : tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_file_write(path, tp_text_get(text), text->length, err);
@@ -123,29 +101,19 @@ enum tp_status tp_output_csv(const struct tp_options *options, const char *name,
     return status;
 }
 
-void tp_output_remove(const struct tp_options *options, const char *name)
+void tp_output_replace_figure(struct tp_text *names, const char *category,
+                              const char *id)
 {
-    char *path = tp_file_join(options->output_dir, name);
-    if (path)
-        unlink(path);
-    free(path);
-}
-
-void tp_output_remove_figure(const struct tp_options *options,
-                             const char *category, const char *id)
-{
-    struct tp_text name = {0};
-    tp_plot_remove(options->output_dir, category, id);
-    tp_text_add(&name, "%s/" WHY_EMPTY, category);
-    tp_output_remove(options, tp_text_get(&name));
-    tp_text_clear(&name);
+    tp_plot_names(names, category, id);
+    tp_text_add(names, "%s/" WHY_EMPTY, category);
+    tp_text_bytes(names, "", 1);
 }
 
 static bool is_there(const struct tp_options *options,
                      const struct tp_figure *figure, const char *ending)
 {
     struct tp_text path = {0};
-    tp_text_add(&path, "%s/%s/%s.%s", options->output_dir, figure->category,
+    tp_text_add(&path, "%s/%s/%s.%s", options->staging, figure->category,
                 figure->id, ending);
     bool there = !path.failed && access(tp_text_get(&path), F_OK) == 0;
     tp_text_clear(&path);
@@ -165,7 +133,7 @@ static enum tp_status explain_folder(const struct tp_options *options,
     for (size_t i = 0; i < count; i++)
         tp_text_add(&text, "  %-30s %s\n", figures[i].id,
                     figures[i].empty_reason);
-    char *folder = tp_file_join(options->output_dir, category);
+    char *folder = tp_file_join(options->staging, category);
     enum tp_status status =
         folder ? tp_file_make_directories(folder, err) : tp_fail_memory(err);
     if (status == TP_OK)
@@ -239,7 +207,7 @@ enum tp_status tp_output_draw(const struct tp_options *options,
                               struct tp_arena *arena, struct tp_drawn *drawn,
                               struct tp_error *err)
 {
-    const struct tp_plot_options how = {.output_dir = options->output_dir,
+    const struct tp_plot_options how = {.output_dir = options->staging,
                                         .format = options->plot_format,
                                         .jobs = tp_options_jobs(options),
                                         .draw = true,
@@ -251,10 +219,11 @@ enum tp_status tp_output_draw(const struct tp_options *options,
         status = tp_plot_write(set->figures, set->count, &how, &result, err);
     if (status != TP_OK && status != TP_E_IO)
         return status;
-    if (result.warning[0])
-        tp_print_warning(options, "%s", result.warning);
     snprintf(drawn->warning, sizeof drawn->warning, "%s",
              status == TP_OK ? result.warning : err->message);
+    tp_staging_hide(options->staging, drawn->warning);
+    if (result.warning[0])
+        tp_print_warning(options, "%s", drawn->warning);
     enum tp_status described =
         describe(options, set, arena, drawn, status == TP_OK ? err : NULL);
     return status == TP_OK ? described : status;

@@ -37,7 +37,8 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
 void tp_output_undo(const struct tp_options *options,
                     const struct tp_output_made *made);
 
-/* Writes a text as a file of the directory, aside and renamed. */
+/* Writes a text as a file of the directory: as all that is written there, into
+ * what report/staging.h moves into place at the end. */
 enum tp_status tp_output_write(const struct tp_options *options,
                                const char *name, const struct tp_text *text,
                                struct tp_error *err);
@@ -47,13 +48,10 @@ enum tp_status tp_output_csv(const struct tp_options *options, const char *name,
                              const struct tp_table *table,
                              struct tp_error *err);
 
-/* Removes a file of the directory, if it is there; `name` may have folders. */
-void tp_output_remove(const struct tp_options *options, const char *name);
-
-/* Removes every form of a figure of an earlier run, and what said why its
- * folder is empty. */
-void tp_output_remove_figure(const struct tp_options *options,
-                             const char *category, const char *id);
+/* Adds every form of a figure, and what says why its folder is empty, to the
+ * names of what a run replaces (report/staging.h). */
+void tp_output_replace_figure(struct tp_text *names, const char *category,
+                              const char *id);
 
 /* What became of the figures. */
 struct tp_drawn {

@@ -56,10 +56,10 @@ static struct tp_results results_of(const struct tp_tensor_session *s)
                                .findings = &s->findings};
 }
 
-static void remove_old_figures(const struct tp_options *options)
+static void replace_figures(struct tp_text *names)
 {
     for (const struct tp_figure_info *row = tp_figure_table; row->id; row++)
-        tp_output_remove_figure(options, row->category, row->id);
+        tp_output_replace_figure(names, row->category, row->id);
 }
 
 enum tp_status tp_tensor_write(void *session, struct tp_error *err)
@@ -67,7 +67,7 @@ enum tp_status tp_tensor_write(void *session, struct tp_error *err)
     struct tp_tensor_session *s = session;
     const struct tp_results results = results_of(s);
     struct tp_run_tables tables;
-    remove_old_figures(s->frame.options);
+    replace_figures(&s->frame.replaced);
     tp_run_tables_make(&results, &tables);
     return tp_frame_hdf5(&s->frame, tables.tables, TP_RUN_TABLES,
                          s->run.files_read, s->run.bytes_read, err);

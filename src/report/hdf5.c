@@ -12,10 +12,16 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 #include "base/file.h"
 
@@ -293,10 +299,10 @@ static bool add_units(const struct writer *w)
     return done;
 }
 
-static void writer_clear(struct writer *w)
+/* False: what closing wrote did not reach the file. */
+static bool writer_clear(struct writer *w)
 {
-    if (w->dataset >= 0)
-        H5Dclose(w->dataset);
+    bool closed = w->dataset < 0 || H5Dclose(w->dataset) >= 0;
     if (w->properties >= 0)
         H5Pclose(w->properties);
     if (w->space >= 0)
@@ -307,6 +313,7 @@ static void writer_clear(struct writer *w)
     free(w->widths);
     free(w->buffer);
     free(w->room);
+    return closed;
 }
 
 static enum tp_status write_table(hid_t file, const struct tp_table *table,
@@ -325,7 +332,8 @@ static enum tp_status write_table(hid_t file, const struct tp_table *table,
         if (!done)
             status = fail(err, "cannot write table /%s", table->name);
     }
-    writer_clear(&w);
+    if (!writer_clear(&w) && status == TP_OK)
+        status = fail(err, "cannot write table /%s", table->name);
     return status;
 }
 
@@ -365,19 +373,91 @@ static enum tp_status write_file(const char *aside,
     return status;
 }
 
-enum tp_status tp_hdf5_write(const char *path,
-                             const struct tp_hdf5_header *header,
-                             const struct tp_table *tables, size_t count,
-                             struct tp_error *err)
+struct work {
+    const char *aside;
+    const struct tp_hdf5_header *header;
+    const struct tp_table *tables;
+    size_t count;
+};
+
+static enum tp_status write_here(const struct work *work, struct tp_error *err)
 {
     /* Its exit handler closes files once more, and crashes on one that could
      * not be written (seen with 1.10.8 on a full disk). */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* the library prints otherwise */
+    return write_file(work->aside, work->header, work->tables, work->count,
+                      err);
+}
+
+/* In the child: what went wrong goes to the parent. */
+static void write_and_exit(const struct work *work, pid_t parent, int to)
+{
+    struct tp_error why = {0};
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would remove the file */
+#endif
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    enum tp_status status = write_here(work, &why);
+    if (status != TP_OK && write(to, &why, sizeof why) != sizeof why)
+        _exit(EXIT_FAILURE);
+    _exit(EXIT_SUCCESS);
+}
+
+/* What became of the child: what it said, else how it ended. */
+static enum tp_status hear(pid_t child, int from, struct tp_error *err)
+{
+    struct tp_error why = {0};
+    size_t had = 0;
+    ssize_t n;
+    int ended = 0;
+    while (had < sizeof why &&
+           ((n = read(from, (char *)&why + had, sizeof why - had)) > 0 ||
+            (n < 0 && errno == EINTR)))
+        had += n > 0 ? (size_t)n : 0;
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        continue;
+    if (had == sizeof why)
+        return tp_fail(err, why.code, why.offset, "%s", why.message);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_SUCCESS && had == 0)
+        return TP_OK;
+    return tp_fail(err, TP_E_MEMORY, -1,
+                   "cannot write the tables: the HDF5 library gave up (%s %d), "
+                   "most likely out of memory",
+                   WIFSIGNALED(ended) ? "signal" : "status",
+                   WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
+}
+
+/*
+ * The library ends the process where memory fails, by exit() or a crash (seen
+ * with 1.10.8): so a child writes, and nothing but the file is lost with it.
+ */
+static enum tp_status write_apart(const struct work *work, struct tp_error *err)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return write_here(work, err);
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        write_and_exit(work, parent, ends[1]);
+    close(ends[1]);
+    enum tp_status status =
+        child < 0 ? write_here(work, err) : hear(child, ends[0], err);
+    close(ends[0]);
+    return status;
+}
+
+enum tp_status tp_hdf5_write(const char *path,
+                             const struct tp_hdf5_header *header,
+                             const struct tp_table *tables, size_t count,
+                             struct tp_error *err)
+{
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
-    enum tp_status status = write_file(aside, header, tables, count, err);
+    const struct work work = {aside, header, tables, count};
+    enum tp_status status = write_apart(&work, err);
     if (status == TP_OK)
         status = tp_file_commit(aside, path, err);
     else

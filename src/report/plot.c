@@ -48,19 +48,14 @@ static const char *path_of(struct tp_text *path, const char *output_dir,
     return path->failed ? NULL : tp_text_get(path);
 }
 
-void tp_plot_remove(const char *output_dir, const char *category,
-                    const char *id)
+void tp_plot_names(struct tp_text *names, const char *category, const char *id)
 {
     static const char *const texts[] = {"tsv", "gp"};
-    const struct tp_figure figure = {.category = category, .id = id};
-    struct tp_text path = {0};
     for (int f = 0; f < FORMATS + 2; f++) {
-        const char *ending =
-            f < FORMATS ? tp_plot_format_words[f] : texts[f - FORMATS];
-        if (path_of(&path, output_dir, &figure, ending))
-            unlink(tp_text_get(&path));
+        tp_text_add(names, "%s/%s.%s", category, id,
+                    f < FORMATS ? tp_plot_format_words[f] : texts[f - FORMATS]);
+        tp_text_bytes(names, "", 1);
     }
-    tp_text_clear(&path);
 }
 
 static enum tp_status write_text(const struct tp_text *text, const char *path,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "data/figure.h"
 
 /*
@@ -40,10 +41,9 @@ struct tp_plot_result {
     char warning[512]; /* "" or one sentence for the user: why not        */
 };
 
-/* Removes every form of a figure, as an earlier run left it: table, script, and
- * pictures of all formats, so that none tells of other data. */
-void tp_plot_remove(const char *output_dir, const char *category,
-                    const char *id);
+/* Adds the names of every form of a figure, each with a NUL behind it: table,
+ * script, and pictures of all formats. */
+void tp_plot_names(struct tp_text *names, const char *category, const char *id);
 
 /*
  * Writes and draws. Every file is written aside and renamed. Nothing is

@@ -154,6 +154,7 @@ static void add_group_line(const struct tp_group *group, int width,
     add_percent(text, n->total_overflow_ratio);
     add_percent(text, n->underflow_ratio);
     tp_text_add(text, " %8" PRIu64 "\n", tp_counts_nonfinite(&group->counts));
+    text->failed |= key.failed;
     tp_text_clear(&key);
 }
 

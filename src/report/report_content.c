@@ -25,6 +25,7 @@ static void add_summary(const struct tp_content_rows *rows,
     tp_text_add(&prose, "\n%zu of %zu tensors of B found in A\n",
                 rows->found[1], rows->all[1]);
     tp_report_prose(tp_text_get(&prose), 2, text);
+    text->failed |= prose.failed;
     tp_text_clear(&prose);
 }
 
@@ -91,6 +92,7 @@ static void add_notes(const struct tp_content *content, struct tp_text *text)
             struct tp_text note = {0};
             tp_text_add(&note, "%s%s", sides[side], notes->texts[i]);
             tp_report_note(tp_text_get(&note), NULL, text);
+            text->failed |= note.failed;
             tp_text_clear(&note);
         }
     }

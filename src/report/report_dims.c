@@ -76,6 +76,7 @@ static void add_axis(const struct tp_row *row, const struct tp_dim_axis *axis,
                 is_stored ? "" : "; risk_level is for ",
                 is_stored ? "" : tp_dtype_info(axis->reduce)->name,
                 tp_text_get(&advice));
+    text->failed |= advice.failed;
     tp_text_clear(&advice);
     list_numbers(&none, numbers);
     tp_text_add(text, "    %10s %10s", "index", "count");
@@ -150,6 +151,7 @@ static void add_axis_json(const struct tp_row *row,
                 ", \"suggestion\": ",
                 axis->outliers, axis->dead);
     tp_text_json(text, tp_text_get(&advice));
+    text->failed |= advice.failed;
     tp_text_clear(&advice);
     tp_text_add(text, ", \"dim_stats\": {");
     for (size_t i = 0; i < axis->kept; i++) {

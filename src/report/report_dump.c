@@ -201,6 +201,7 @@ static void add_finding(const struct tp_dump_finding *finding, size_t again,
                     again, again == 1 ? "" : "s");
     tp_report_finding_head(finding, color, text);
     tp_report_finding_prose(finding, tp_text_get(&also), told, text);
+    text->failed |= also.failed;
     tp_text_clear(&also);
 }
 

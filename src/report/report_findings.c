@@ -45,5 +45,6 @@ void tp_report_finding_prose(const struct tp_dump_finding *finding,
     tp_text_add(text, "\n");
     tp_report_prose(tp_text_get(&prose), 9, text);
     tp_report_guide(told, finding->rule->guide, text);
+    text->failed |= prose.failed;
     tp_text_clear(&prose);
 }

@@ -230,6 +230,7 @@ static void add_name(const struct layout *layout, const char *name,
     }
     tp_text_add(text, "%*s%s%s%*s", most - length, "", from, cut ? "..." : "",
                 SPACING, "");
+    text->failed |= shown.failed;
     tp_text_clear(&shown);
 }
 
@@ -272,6 +273,7 @@ static void add_total(const char *what, double us, struct tp_text *text)
     value += strspn(value, " ");
     tp_text_add(text, "%s time total: %.*s\n", what, (int)strcspn(value, " "),
                 value);
+    text->failed |= time.failed;
     tp_text_clear(&time);
 }
 

@@ -20,6 +20,7 @@ static void add_number(struct tp_text *text, const char *format, int width,
     else
         tp_text_add(&number, format, value);
     tp_text_add(text, " %*s", width, tp_text_get(&number));
+    text->failed |= number.failed;
     tp_text_clear(&number);
 }
 
@@ -42,6 +43,7 @@ static void add_pair(const struct tp_pairs *pairs, const struct tp_pair *pair,
     tp_text_add(text, "%s, against ", tp_text_get(&place));
     tp_text_printable(text, tp_pair_type(x));
     tp_text_add(text, "\n");
+    text->failed |= place.failed;
     tp_text_clear(&place);
 }
 

@@ -96,6 +96,7 @@ static void add_place(const struct tp_quant_place *place,
     struct tp_text words = {0};
     tp_quant_place_words(place, &words);
     tp_text_add(text, "  %-*s", (int)layout->name_width, tp_text_get(&words));
+    text->failed |= words.failed;
     tp_text_clear(&words);
 }
 

@@ -175,6 +175,7 @@ static void add_autodiff(const struct tp_runs_report *report, size_t most,
                         found->judged, found->unsupported);
         tp_text_add(&prose, "\n");
         tp_report_prose(tp_text_get(&prose), 4, text);
+        text->failed |= prose.failed;
         tp_text_clear(&prose);
     }
     tp_report_more(autodiff->count, most, text);
@@ -190,6 +191,7 @@ static void add_damage(const struct tp_compare_record *row,
         return;
     tp_text_add(&prose, "%43s%s\n", "", row->damage_words);
     tp_report_prose(tp_text_get(&prose), 43, text);
+    text->failed |= prose.failed;
     tp_text_clear(&prose);
 }
 
@@ -278,6 +280,7 @@ static void add_notes(const struct tp_notes *notes, const char *side,
         struct tp_text note = {0};
         tp_text_add(&note, "%s%s", side, notes->texts[i]);
         tp_report_note(tp_text_get(&note), NULL, text);
+        text->failed |= note.failed;
         tp_text_clear(&note);
     }
 }
@@ -298,6 +301,7 @@ static void add_all_notes(const struct tp_comparison *comparison,
                     " of B, the only one of each",
                     a->places[0].step, b->places[0].step);
         tp_report_note(tp_text_get(&note), NULL, text);
+        text->failed |= note.failed;
         tp_text_clear(&note);
     }
     add_notes(&comparison->notes, "", text);

@@ -26,5 +26,6 @@ void tp_report_trace_label(const struct tp_trace_run *run, size_t i, int width,
         tp_text_add(text, "..%s", shown + length - (size_t)width + 2);
     else
         tp_text_add(text, "%-*s", width, shown);
+    text->failed |= label.failed;
     tp_text_clear(&label);
 }

@@ -244,8 +244,9 @@ static enum tp_status add_group(struct maker *maker, const char *group_by,
         tp_summary_merge_packed(maker->sum, k->row->packed);
     struct tp_group *group = &groups->rows[groups->count];
     group->group_by = group_by;
-    group->key =
-        tp_arena_text(&maker->run->arena, tp_text_get(&key), key.length);
+    group->key = key.failed ? NULL
+                            : tp_arena_text(&maker->run->arena,
+                                            tp_text_get(&key), key.length);
     group->tensors = (uint64_t)(end - first);
     group->counts = maker->sum->counts;
     tp_summary_numbers(maker->sum, &group->numbers);

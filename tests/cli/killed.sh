@@ -43,7 +43,7 @@ for drawer in drawers/*; do
 done
 left=$(hidden)
 [ "$left" -gt 2 ] || echo "nothing is left: $left"
-touch out/.mine.1.tmp out/heatmaps/.summary.h5.00000000.1.tmp
+touch out/.mine.1.tmp out/.summary.h5.00000000.1.tmp
 start # the next one
 drawing 4
 mv bin/gnuplot bin/off

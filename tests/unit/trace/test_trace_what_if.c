@@ -227,8 +227,8 @@ static double without_launches(int call, int late)
     const int length = snprintf(
         text, sizeof text,
         "{\"traceEvents\": ["
-        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1,"
-        " \"tid\": 1, \"ts\": 0, \"dur\": 10500},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\","
+        " \"pid\": 1, \"tid\": 1, \"ts\": 0, \"dur\": 10500},"
         "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\":"
         " \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": 100,"
         " \"dur\": 5, \"args\": {\"correlation\": 1}},"

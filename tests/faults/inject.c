@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Failing calls, preloaded into a program: of the kind of FAULT_KIND ("memory",
+ * "files" or "start") call number FAULT_AT fails, and with FAULT_ON all that
+ * follow. FAULT_COUNT names a file that takes, at the end, how many calls there
+ * were; FAULT_TRACE one that takes where the program crashed, or, with
+ * FAULT_SHOW, where the call failed. Children
+ * count with it, but programs that they start are left alone.
+ *
+ * Alternative: the linker's --wrap, which sees no call of a library. This one
+ * sees those too, but none that the C library makes itself (the reads of
+ * fread).
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum kind { MEMORY = 1, FILES, START };
+
+static enum kind armed;
+static long at;
+static int onwards, show;
+static atomic_long *calls; /* shared with children, until they execute */
+static const char *count_path, *trace_path;
+static pid_t self;
+
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+
+static void trace(void)
+{
+    void *frames[40];
+    int fd =
+        (int)(trace_path ? open(trace_path, O_WRONLY | O_CREAT | O_APPEND, 0666)
+                         : -1);
+    if (fd >= 0) {
+        backtrace_symbols_fd(frames, backtrace(frames, 40), fd);
+        close(fd);
+    }
+}
+
+static void on_crash(int number)
+{
+    armed = 0;
+    trace();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int fails(enum kind kind, int error)
+{
+    if (kind != armed)
+        return 0;
+    long n = atomic_fetch_add(calls, 1) + 1;
+    if (at == 0 || n < at || (n > at && !onwards))
+        return 0;
+    if (show && n == at) {
+        armed = 0;
+        trace();
+        armed = kind;
+    }
+    errno = error;
+    return 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *kind = getenv("FAULT_KIND"), *number = getenv("FAULT_AT");
+    void *frames[4];
+    backtrace(frames, 4); /* loads what it needs */
+    at = number ? atol(number) : 0;
+    onwards = getenv("FAULT_ON") != NULL;
+    show = getenv("FAULT_SHOW") != NULL;
+    count_path = getenv("FAULT_COUNT");
+    trace_path = getenv("FAULT_TRACE");
+    if (trace_path) {
+        signal(SIGSEGV, on_crash);
+        signal(SIGBUS, on_crash);
+        signal(SIGABRT, on_crash);
+        signal(SIGFPE, on_crash);
+    }
+    unsetenv("LD_PRELOAD");
+    self = getpid();
+    calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (kind && calls != MAP_FAILED)
+        armed = !strcmp(kind, "memory")  ? MEMORY
+                : !strcmp(kind, "files") ? FILES
+                                         : START;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    armed = 0;
+    FILE *file = count_path && getpid() == self ? fopen(count_path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%ld\n", (long)atomic_load(calls));
+        fclose(file);
+    }
+}
+
+void *malloc(size_t size)
+{
+    return fails(MEMORY, ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails(MEMORY, ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return fails(MEMORY, ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(MEMORY, ENOMEM) ? NULL : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+    void *made = aligned_alloc(alignment, size);
+    if (!made)
+        return ENOMEM;
+    *memory = made;
+    return 0;
+}
+
+/* The function behind one of ours. */
+static void *next_of(const char *name)
+{
+    enum kind kind = armed;
+    armed = 0; /* dlsym may take memory */
+    void *next = dlsym(RTLD_NEXT, name);
+    armed = kind;
+    return next;
+}
+
+#define BEHIND(KIND, ERROR, FAILED, RESULT, NAME, PARAMETERS, ARGUMENTS) \
+    RESULT NAME PARAMETERS                                               \
+    {                                                                    \
+        static RESULT(*next) PARAMETERS;                                 \
+        if (!next)                                                       \
+            *(void **)&next = next_of(#NAME);                            \
+        if (fails(KIND, ERROR))                                          \
+            return FAILED;                                               \
+        return next ARGUMENTS;                                           \
+    }
+
+BEHIND(FILES, EIO, -1, ssize_t, read, (int fd, void *to, size_t n), (fd, to, n))
+BEHIND(FILES, EIO, -1, ssize_t, pread, (int fd, void *to, size_t n, off_t o),
+       (fd, to, n, o))
+BEHIND(FILES, EIO, -1, ssize_t, pread64, (int fd, void *to, size_t n, off_t o),
+       (fd, to, n, o))
+BEHIND(FILES, ENOSPC, -1, ssize_t, write, (int fd, const void *b, size_t n),
+       (fd, b, n))
+BEHIND(FILES, ENOSPC, -1, ssize_t, pwrite,
+       (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
+BEHIND(FILES, ENOSPC, -1, ssize_t, pwrite64,
+       (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
+BEHIND(FILES, EIO, -1, int, rename, (const char *a, const char *b), (a, b))
+BEHIND(FILES, EIO, -1, int, link, (const char *a, const char *b), (a, b))
+BEHIND(FILES, ENOMEM, MAP_FAILED, void *, mmap,
+       (void *to, size_t n, int p, int f, int fd, off_t o),
+       (to, n, p, f, fd, o))
+BEHIND(FILES, EIO, -1, int, fsync, (int fd), (fd))
+BEHIND(FILES, ENOSPC, -1, int, ftruncate, (int fd, off_t n), (fd, n))
+BEHIND(FILES, ENOSPC, -1, int, ftruncate64, (int fd, off_t n), (fd, n))
+BEHIND(FILES, ENOSPC, -1, int, mkdir, (const char *path, mode_t mode),
+       (path, mode))
+BEHIND(FILES, EMFILE, NULL, DIR *, opendir, (const char *path), (path))
+BEHIND(FILES, EIO, NULL, struct dirent *, readdir, (DIR * folder), (folder))
+BEHIND(FILES, EIO, -1, int, stat, (const char *path, struct stat *info),
+       (path, info))
+BEHIND(FILES, EIO, -1, int, lstat, (const char *path, struct stat *info),
+       (path, info))
+BEHIND(FILES, EIO, -1, int, fstat, (int fd, struct stat *info), (fd, info))
+BEHIND(FILES, EIO, -1, int, access, (const char *path, int how), (path, how))
+BEHIND(FILES, EMFILE, NULL, FILE *, fopen, (const char *path, const char *how),
+       (path, how))
+BEHIND(START, EAGAIN, EAGAIN, int, pthread_create,
+       (pthread_t * thread, const pthread_attr_t *how, void *(*run)(void *),
+        void *context),
+       (thread, how, run, context))
+BEHIND(START, EAGAIN, -1, pid_t, fork, (void), ())
+BEHIND(START, EMFILE, -1, int, pipe, (int ends[2]), (ends))
+BEHIND(START, EMFILE, -1, int, pipe2, (int ends[2], int how), (ends, how))
+
+/* Of a close that fails the file is closed all the same. */
+int close(int fd)
+{
+    static int (*next)(int);
+    if (!next)
+        *(void **)&next = next_of("close");
+    int failed = fails(FILES, EIO), result = next(fd);
+    if (failed)
+        errno = EIO;
+    return failed ? -1 : result;
+}
+
+#define OPEN(NAME)                                                            \
+    int NAME(const char *path, int how, ...)                                  \
+    {                                                                         \
+        static int (*next)(const char *, int, ...);                           \
+        va_list rest;                                                         \
+        va_start(rest, how);                                                  \
+        mode_t mode = how & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
+        va_end(rest);                                                         \
+        if (!next)                                                            \
+            *(void **)&next = next_of(#NAME);                                 \
+        return fails(FILES, EMFILE) ? -1 : next(path, how, mode);             \
+    }
+
+OPEN(open)
+OPEN(open64)

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a command again and again, each time with another call that fails (see
+ * inject.c), over a folder `out` that holds the older result `older`, and
+ * compares what is there afterwards with the older one and with `good`, that of
+ * an undisturbed run. Exit statuses, messages and trees decide.
+ *
+ *   loop LIBRARY KIND once|on STEP FIRST COMMAND...
+ *
+ * Cost: a run for every STEP-th call from FIRST on.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 60, LONGEST = 4096, SOME_UNREAD = 3 };
+
+enum verdict {
+    SAME,   /* as the undisturbed run                                      */
+    TOLD,   /* its exit status; what differs is said on stderr, or the one
+               of runs whose report names what could not be read           */
+    FAILED, /* another, with a message; the older result, or all of the new */
+    SILENT, /* its exit status, something differs, and not a word          */
+    MUTE,   /* another, without a message                                  */
+    LOST,   /* another; neither the older result nor the new one           */
+    LEFT,   /* hidden files are left: the next run removes them; what could
+                not be put back, as the message says, is among them         */
+    CRASHED,
+    LIBRARY, /* crashed inside a library                                    */
+    HUNG,
+    VERDICTS
+};
+
+static const char *const words[VERDICTS] = {
+    "same", "told", "failed",  "SILENT",     "MUTE",
+    "LOST", "LEFT", "CRASHED", "in library", "HUNG"};
+
+/* Who cannot even look into a folder from some point on leaves it. */
+static bool is_bad(enum verdict verdict, bool on)
+{
+    return verdict >= SILENT && verdict != LIBRARY && !(verdict == LEFT && on);
+}
+
+static char *read_whole(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes = NULL;
+    *size = 0;
+    if (!file)
+        return NULL;
+    size_t room = 0, n;
+    do {
+        room += 1 << 16;
+        bytes = realloc(bytes, room);
+        if (!bytes)
+            abort();
+        n = fread(bytes + *size, 1, room - *size, file);
+        *size += n;
+    } while (*size == room);
+    fclose(file);
+    return bytes;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *of_a = read_whole(a, &size_a), *of_b = read_whole(b, &size_b);
+    bool same =
+        of_a && of_b && size_a == size_b && memcmp(of_a, of_b, size_a) == 0;
+    free(of_a);
+    free(of_b);
+    return same;
+}
+
+/* What a walk over a tree looks for. */
+static const char *walk_root, *walk_other;
+static bool walk_differs, walk_hidden;
+static size_t walk_files;
+
+static const char *other_path(const char *path)
+{
+    static char other[LONGEST];
+    snprintf(other, sizeof other, "%s%s", walk_other, path + strlen(walk_root));
+    return other;
+}
+
+static int meet(const char *path, const struct stat *info, int type,
+                struct FTW *where)
+{
+    (void)info;
+    if (path[where->base] == '.') {
+        walk_hidden = true;
+        return FTW_SKIP_SUBTREE;
+    }
+    if (type == FTW_F) {
+        walk_files++;
+        walk_differs |= walk_other && !same_file(path, other_path(path));
+    }
+    return FTW_CONTINUE;
+}
+
+static void walk(const char *root, const char *other)
+{
+    walk_root = root;
+    walk_other = other;
+    walk_differs = walk_hidden = false;
+    walk_files = 0;
+    nftw(root, meet, 16, FTW_PHYS | FTW_ACTIONRETVAL);
+}
+
+static bool same_tree(const char *a, const char *b)
+{
+    walk(b, NULL);
+    size_t files = walk_files;
+    walk(a, b);
+    return !walk_differs && walk_files == files;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type,
+                      struct FTW *where)
+{
+    (void)info, (void)type, (void)where;
+    return remove(path);
+}
+
+static void remove_tree(const char *root)
+{
+    nftw(root, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+static int copy_one(const char *path, const struct stat *info, int type,
+                    struct FTW *where)
+{
+    (void)info, (void)where;
+    const char *to = other_path(path);
+    if (type == FTW_D)
+        return mkdir(to, 0777) != 0;
+    size_t size;
+    char *bytes = read_whole(path, &size);
+    FILE *file = fopen(to, "wb");
+    int failed = !bytes || !file || fwrite(bytes, 1, size, file) != size;
+    if (file)
+        failed |= fclose(file) != 0;
+    free(bytes);
+    return failed;
+}
+
+static void copy_tree(const char *from, const char *to)
+{
+    walk_root = from;
+    walk_other = to;
+    remove_tree(to);
+    if (nftw(from, copy_one, 16, FTW_PHYS) != 0) {
+        perror(to);
+        exit(99);
+    }
+}
+
+static void redirect(const char *path, int number)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(fd, number);
+    close(fd);
+}
+
+/* Runs the command with call `at` failing; its status as waitpid gives it. */
+static int run(char **words_of, const char *kind, long at, bool on)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%ld", at);
+    remove("trace");
+    pid_t pid = fork();
+    if (pid == 0) {
+        redirect("stdout", 1);
+        redirect("stderr", 2);
+        setenv("FAULT_KIND", kind, 1);
+        setenv("FAULT_AT", number, 1);
+        setenv("FAULT_COUNT", "count", 1);
+        setenv("FAULT_TRACE", "trace", 1);
+        if (on)
+            setenv("FAULT_ON", "1", 1);
+        setenv("LD_PRELOAD", words_of[0], 1);
+        alarm(PATIENCE_S);
+        execvp(words_of[1], words_of + 1);
+        _exit(99);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+/* Whether the first frame that is neither ours nor the C or C++ library's is of
+ * a library. */
+static bool crashed_in_library(void)
+{
+    static const char *const common[] = {"inject", "libc.so", "libstdc++",
+                                         "libgcc_s", "libpthread"};
+    size_t size;
+    char *text = read_whole("trace", &size), *line;
+    bool in = false, found = false;
+    if (!text)
+        return false;
+    text[size ? size - 1 : 0] = '\0';
+    for (char *rest = text; !found && (line = strsep(&rest, "\n"));) {
+        found = true;
+        for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+            found &= !strstr(line, common[i]);
+        in = found && strstr(line, ".so") != NULL;
+    }
+    free(text);
+    return in;
+}
+
+static bool says(const char *words_of_it)
+{
+    size_t size;
+    char *text = read_whole("stderr", &size);
+    bool found =
+        text && memmem(text, size, words_of_it, strlen(words_of_it)) != NULL;
+    free(text);
+    return found;
+}
+
+static enum verdict judge(int status, int good_status)
+{
+    size_t said;
+    free(read_whole("stderr", &said));
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status) == SIGALRM ? HUNG
+               : crashed_in_library()      ? LIBRARY
+                                           : CRASHED;
+    bool good = same_tree("out", "good"), left = walk_hidden;
+    if (WEXITSTATUS(status) == good_status) {
+        if (good && same_file("stdout", "stdout.good"))
+            return left ? LEFT : SAME;
+        return same_file("stderr", "stderr.good") ? SILENT : TOLD;
+    }
+    if (WEXITSTATUS(status) == SOME_UNREAD)
+        return TOLD;
+    if (!good && !same_tree("out", "older"))
+        return says("could not be put back") ? LEFT : LOST;
+    return !said ? MUTE : left ? LEFT : FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 7)
+        return 99;
+    char **command = argv + 5;
+    const char *kind = argv[2];
+    const bool on = !strcmp(argv[3], "on");
+    const long step = atol(argv[4]), first = atol(argv[5]);
+    command[0] = argv[1];
+    long counts[VERDICTS] = {0}, bad = 0, all = 0, runs = 0;
+    copy_tree("older", "out");
+    int good_status = WEXITSTATUS(run(command, kind, 0, false));
+    FILE *file = fopen("count", "r");
+    if (!file || fscanf(file, "%ld", &all) != 1)
+        return 99;
+    fclose(file);
+    rename("stdout", "stdout.good");
+    rename("stderr", "stderr.good");
+    copy_tree("out", "good");
+    for (long at = first; at <= all; at += step) {
+        copy_tree("older", "out");
+        int status = run(command, kind, at, on);
+        enum verdict verdict = judge(status, good_status);
+        counts[verdict]++;
+        runs++;
+        bad += is_bad(verdict, on);
+        if (is_bad(verdict, on) || (verdict == LIBRARY && getenv("TP_VERBOSE")))
+            printf("%s %s at %ld: %s, status %d\n", kind, argv[3], at,
+                   words[verdict],
+                   WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                       : WEXITSTATUS(status));
+    }
+    printf("%s %s of %ld calls:", kind, argv[3], all);
+    for (int v = 0; v < VERDICTS; v++) {
+        if (counts[v])
+            printf(" %ld %s", counts[v], words[v]);
+    }
+    printf("\n");
+    /* Texts are put together from parts, of which some may fail unseen still:
+     * at most one run in 33. */
+    if (!strcmp(kind, "memory") && counts[SILENT] * 33 <= runs)
+        bad -= counts[SILENT];
+    return bad != 0;
+}
