@@ -7,7 +7,7 @@
 
 #include "damage/damage_shape.h"
 #include "tests/unit/support/damaged.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 struct memory {
     struct tp_storage storage; /* first */

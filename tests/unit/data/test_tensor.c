@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "data/tensor.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 #include "tests/unit/support/xorshift.h"
 
 /*

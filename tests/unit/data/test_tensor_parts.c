@@ -8,7 +8,7 @@
 #include "data/range_storage.h"
 #include "data/tensor_parts.h"
 #include "tests/unit/support/xorshift.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 enum { AXES_MAX = 4, CUTS_MAX = 4, PARTS_MAX = 256 };
 

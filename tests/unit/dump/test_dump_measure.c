@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "dump/dump_measure.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * side in row-major order.
  */
 #include "scan/difference_scan.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

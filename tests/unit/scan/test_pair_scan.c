@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tests/unit/support/xorshift.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 struct memory {
     struct tp_storage storage; /* first */

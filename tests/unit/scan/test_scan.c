@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/unit/support/xorshift.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /*
  * Scans of tensors in memory: every way a tensor can lie in its storage must

@@ -6,7 +6,7 @@
 
 #include "scan/scan.h"
 #include "tests/unit/support/xorshift.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /*
  * Casts of tensors of every layout, as a scan simulates them, against the

@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "scan/scan.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 #include "tests/unit/support/xorshift.h"
 
 /*

@@ -10,7 +10,7 @@
 
 #include "tests/unit/support/golden_stats.h"
 #include "tests/unit/support/words.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /*
  * Whole tensors through tp_scan, against numpy: counts and extrema equal,

@@ -9,7 +9,7 @@
 
 #include "cuda/device.h"
 #include "scan/scan.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /*
  * Tensors in memory, and whether scans of them with a device and without give

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "formats/numpy/npy.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /* Heads as the manual of numpy.lib.format describes them; whole files are
  * compared in test_reader_files.c. */
@@ -87,7 +87,7 @@ static struct tp_tensor tensor_of(bool fortran)
         .bytes = 48};
     struct tp_tensor tensor;
     cr_assert_eq(
-        tp_npy_tensor(&head, &storage, &test_axes_arena, &tensor, NULL),
+        tp_npy_tensor(&head, &storage, &made_axes_arena, &tensor, NULL),
         TP_OK);
     cr_expect(storage.big_endian);
     return tensor;
@@ -117,6 +117,6 @@ Test(npy, empty_and_huge)
                  TP_OK);
     cr_expect_eq(head.bytes, 0);
     enum tp_status status =
-        tp_npy_tensor(&head, &storage, &test_axes_arena, &tensor, NULL);
+        tp_npy_tensor(&head, &storage, &made_axes_arena, &tensor, NULL);
     cr_expect(status != TP_OK || tensor.numel == 0);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/pt2/pt2_tensor.h"
-#include "tests/unit/support/test_axes.h"
+#include "tests/unit/support/made_axes.h"
 
 /* Numbers of dtypes as torch._export.serde.schema.ScalarType of torch 2.15 has
  * them; whole archives are compared in test_reader_files.c. */
