@@ -19,7 +19,9 @@ enum mistake {
     EPS,     /* 1e-2 of it                                                  */
     KEPT,    /* what the call before gave                                   */
     DOUBLE,  /* all of it twice                                             */
-    FORMULA  /* the other approximation, or training or not                 */
+    FORMULA, /* the other approximation, or training or not                 */
+    AXIS,    /* along the first axis                                        */
+    SMOOTH   /* with labels that are smoothed                               */
 };
 
 static const struct {
@@ -40,6 +42,8 @@ static const struct {
     {0, "Functional.batch_norm.0", "bias", NO_BIAS, TP_EXPLAIN_NO_BIAS},
     /* softmax and losses */
     {0, "Functional.softmax.0", "", TILE, TP_EXPLAIN_REGION},
+    {0, "Functional.softmax.0", "", AXIS, TP_EXPLAIN_DIM},
+    {0, "Functional.cross_entropy.2", "", SMOOTH, TP_EXPLAIN_FORMULA},
     {0, "Torch.softmax.0", "", TILE, TP_EXPLAIN_REGION},
     {0, "Functional.log_softmax.0", "", TILE, TP_EXPLAIN_REGION},
     {0, "Functional.cross_entropy.1", "", KEPT, TP_EXPLAIN_KEPT},
@@ -200,6 +204,8 @@ static void make(struct tp_replay_call *call, const char *argument,
 {
     static const struct tp_json wrong = {.kind = TP_JSON_REAL, .real = 1e-2};
     static const struct tp_json tanh = {.kind = TP_JSON_STRING, .text = "tanh"};
+    static const struct tp_json first = {.kind = TP_JSON_INTEGER};
+    static const struct tp_json smooth = {.kind = TP_JSON_REAL, .real = 0.1};
     const bool norm = strstr(key, "batch_norm") != NULL;
     const struct tp_json mode = {
         .kind = TP_JSON_BOOL, .integer = !tp_arg_integer(call, "training", 0)};
@@ -214,6 +220,10 @@ static void make(struct tp_replay_call *call, const char *argument,
                               : norm         ? "training"
                                              : "approximate";
         call->override_value = mistake == EPS ? &wrong : norm ? &mode : &tanh;
+    }
+    if (mistake == AXIS || mistake == SMOOTH) {
+        call->override_name = mistake == AXIS ? "dim" : "label_smoothing";
+        call->override_value = mistake == AXIS ? &first : &smooth;
     }
     run(call);
     if (mistake == TILE)
