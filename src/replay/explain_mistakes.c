@@ -18,16 +18,23 @@ static size_t item_of(const struct tp_tries *t, const char *name)
     const struct tp_array *array = tp_arg_array(&t->call, name);
     return array ? (size_t)(array - t->call.arrays) : t->call.call->count;
 }
+
+/* Of addmm and its kin the bias is what a product is added to. */
 bool tp_try_bias(struct tp_tries *t)
 {
-    const size_t item = item_of(t, "bias");
+    const char *const name =
+        strncmp(t->call.signature, "input,mat1", 10) &&
+                strncmp(t->call.signature, "input,batch1", 12)
+            ? "bias"
+            : "input";
+    const size_t item = item_of(t, name);
     if (item == t->call.call->count)
         return false;
     double *zero = calloc((size_t)t->call.arrays[item].count + 1, sizeof *zero);
     const bool fit = zero && tp_tries_fit_with(t, item, zero);
     free(zero);
     if (fit)
-        TP_SAY(t, "its bias was left out");
+        TP_SAY(t, "its %s was left out", name);
     return fit;
 }
 

@@ -15,6 +15,7 @@ struct tp_tries {
     struct tp_replay_call call;
     struct tp_array *dumped; /* [count]: results of the dump                */
     size_t count;
+    double unit;    /* of accumulation, at first                            */
     double off;     /* of what is right from what was dumped, by norms      */
     int64_t beyond; /* elements of the worst result that rounding in float32
                        does not explain                                     */

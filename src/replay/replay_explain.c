@@ -105,6 +105,7 @@ static void try_all(struct tp_tries *t)
     double off;
     tp_tries_run(t, &t->off);
     t->beyond = elements_beyond(t);
+    t->unit = t->call.unit;
     if (t->strict && tp_tries_sums_in(t, t->call.own, true, &known))
         return; /* to the last bit                                          */
     for (int pass = t->strict; pass < 2; pass++) {
@@ -166,7 +167,7 @@ bool tp_replay_is_wrong(const struct tp_replay_verdict *verdict,
     return verdict->state == TP_REPLAY_JUDGED &&
            explain->id != TP_EXPLAIN_CANCELLED &&
            (level == TP_REPLAY_UNEXPLAINED ||
-            (level == TP_REPLAY_LOW_PRECISION && explain->id));
+            (level != TP_REPLAY_EXPLAINED && explain->id));
 }
 
 const char *tp_replay_judgement(const struct tp_replay_verdict *verdict,

@@ -191,6 +191,38 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
     return false;
 }
 
+/* Toward zero. */
+static double cut(double value)
+{
+    const float single = (float)value;
+    return fabs((double)single) > fabs(value) ? nextafterf(single, 0) : single;
+}
+
+double tp_sum_excess(const struct tp_sum *sum)
+{
+    const int64_t count = sum->computed->count;
+    const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
+    const double u = tp_dtype_rounding(sum->computed->dtype);
+    double off = 0, usual = 0, *terms;
+    for (int64_t at = 0; at < count; at += step) {
+        const double right = sum->computed->value[at];
+        const int64_t length = tp_sum_terms(sum->call, sum->row, at, &terms);
+        double there = 0, back = 0;
+        for (int64_t i = 0; i < length; i++) {
+            there = cut(there + terms[i]);
+            back = cut(back + terms[length - 1 - i]);
+        }
+        free(terms);
+        if (length == 0)
+            return 0;
+        const double cuts = fmax(fabs(there - right), fabs(back - right));
+        const double error = sum->dumped->value[at] - right;
+        off += error * error;
+        usual += (cuts + u * fabs(right)) * (cuts + u * fabs(right));
+    }
+    return usual > 0 ? sqrt(off / usual) : 0;
+}
+
 /* --- terms that are missing ----------------------------------------------- */
 
 /* Keeps of the numbers of first terms those whose sum an element is; `fits` is

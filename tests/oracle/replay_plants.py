@@ -124,7 +124,8 @@ def calls(k, dtype, rand):
     addmm = wide(torch.addmm)
     yield "Torch.addmm", (third, square, other), {}, {
         "transposed": (addmm(third, square, other.t()), {"transposed"}),
-        "no_input": (mm(square, other), set())}, addmm(third, square, other)
+        "no_input": (mm(square, other), {"no_bias"})}, addmm(
+            third, square, other)
     p3, q3 = rand(3, n, n), rand(3, n, n)
     yield "Torch.bmm", (p3, q3), {}, {
         "transposed": (mm(p3, q3.transpose(1, 2)), {"transposed"})}, mm(p3, q3)
