@@ -203,6 +203,7 @@ double tp_sum_excess(const struct tp_sum *sum)
     const int64_t count = sum->computed->count;
     const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
     const double u = tp_dtype_rounding(sum->computed->dtype);
+    const double least = tp_dtype_underflow(sum->computed->dtype);
     double off = 0, usual = 0, *terms;
     for (int64_t at = 0; at < count; at += step) {
         const double right = sum->computed->value[at];
@@ -218,7 +219,7 @@ double tp_sum_excess(const struct tp_sum *sum)
         const double cuts = fmax(fabs(there - right), fabs(back - right));
         const double error = sum->dumped->value[at] - right;
         off += error * error;
-        usual += (cuts + u * fabs(right)) * (cuts + u * fabs(right));
+        usual += pow(cuts + u * fabs(right) + least, 2);
     }
     return usual > 0 ? sqrt(off / usual) : 0;
 }
