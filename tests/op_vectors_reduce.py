@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reductions over all, one and several axes, and what sorts along one."""
 
+import torch
+
 SHAPES = [(), (1,), (5,), (2, 3), (2, 1, 3), (3, 2, 2)]
 
 
@@ -153,9 +155,41 @@ def products(v):
     v.call("Torch.cumprod", v.whole(5, low=-3), 0)
 
 
+def running(v):
+    """The extreme so far, and places in order; of equals the last."""
+    nan = float("nan")
+    for name in ("cummax", "cummin"):
+        for shape in SHAPES + [(0,), (2, 0), (4, 5)]:
+            for axis in range(max(len(shape), 1)):
+                v.call(f"Torch.{name}", v.real(*shape), axis)
+                v.call(f"Tensor.{name}", v.real(*shape, step=1, low=-1, high=1),
+                       dim=axis - max(len(shape), 1))
+        v.call(f"Torch.{name}", v.special(1.0, 2.0), 0)
+        v.call(f"Torch.{name}", v.special(nan).flip(0).detach()
+               .requires_grad_(), 0)
+        v.call(f"Torch.{name}", v.special(1.0)[2:].detach(), 0)
+        v.call(f"Torch.{name}", v.whole(3, 4), 1)
+    for shape in SHAPES + [(0,), (2, 0), (4, 5)]:
+        for axis in range(max(len(shape), 1)):
+            for flag in (False, True):
+                v.call("Torch.argsort", v.real(*shape, step=0.0001, grad=False),
+                       axis, flag)
+                v.call("Tensor.argsort", v.real(*shape, step=0.0001),
+                       dim=axis - max(len(shape), 1), descending=flag)
+    v.call("Torch.argsort", v.real(6, step=1, low=-1, high=1, grad=False))
+    v.call("Torch.argsort", v.special(1.0, 2.0, grad=False), stable=True)
+    v.call("Torch.argsort", torch_numbers(nan), descending=True)
+    v.call("Torch.argsort", v.whole(5))
+
+
+def torch_numbers(nan):
+    return torch.tensor([3.0, nan, 1.0, float("inf"), -2.0, -float("inf")])
+
+
 def make(v):
     sums(v)
     extremes(v)
     orders(v)
     middles(v)
     products(v)
+    running(v)

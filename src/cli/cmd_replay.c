@@ -54,9 +54,6 @@ static enum tp_status make_config(struct session *s, struct tp_error *err)
             ? tp_replay_config_read(options->config, &s->config, err)
             : TP_OK;
     struct tp_replay_asked asked;
-    /* a mode of the command line brings the device that goes with it */
-    if (options->pert_mode && !options->fuzz_device)
-        s->config.fuzz_device = NULL;
     if (status == TP_OK)
         status = tp_replay_config_check(&s->config, &asked, err);
     if (status != TP_OK)

@@ -185,12 +185,56 @@ enum tp_status tp_norm_bind_layer(const struct tp_replay_call *replay,
     return bind_rows(replay, norm, 1e-5, err);
 }
 
-/* torch takes the eps of the dtype where none is given. */
+/* How far the squares of a dumped result are from those that an eps gives, by
+ * row and element, as logarithms: the worst one. */
+static double distance(const struct tp_norm *norm,
+                       const struct tp_array *dumped, double eps)
+{
+    const int64_t length = norm->layout.weights;
+    double worst = 0;
+    for (int64_t row = 0; row < dumped->count / length; row++) {
+        const double *x = norm->input->value + row * length;
+        double squares = 0, made = 0, given = 0;
+        for (int64_t i = 0; i < length; i++) {
+            const double w = norm->weight ? norm->weight->value[i] : 1;
+            const double y = dumped->value[row * length + i];
+            squares += x[i] * x[i];
+            made += x[i] * x[i] * w * w;
+            given += y * y;
+        }
+        made /= squares / (double)length + eps;
+        if (made > 0 && given > 0 && isfinite(made) && isfinite(given))
+            worst = fmax(worst, fabs(log(given / made)));
+    }
+    return worst;
+}
+
+/* Where no eps is given, torch takes that of the dtype, later releases that of
+ * float32 for half precision: the one that the result is nearer to. */
+static void choose_eps(const struct tp_replay_call *replay,
+                       struct tp_norm *norm)
+{
+    static const double single = 0x1p-23;
+    struct tp_array dumped = {.dims = 0};
+    struct tp_error err = {0};
+    const struct tp_dump_item *item = tp_replay_result(replay, 0);
+    if (item && tp_array_read(item, &dumped, &err) == TP_OK &&
+        dumped.count == norm->input->count &&
+        distance(norm, &dumped, single) < distance(norm, &dumped, norm->eps))
+        norm->eps = single;
+    tp_array_clear(&dumped);
+}
+
 enum tp_status tp_norm_bind_rms(const struct tp_replay_call *replay,
                                 struct tp_norm *norm, struct tp_error *err)
 {
     norm->rounding = replay->own;
-    return bind_rows(replay, norm, 2 * replay->own, err);
+    const enum tp_status status =
+        bind_rows(replay, norm, 2 * replay->own, err);
+    if (status == TP_OK && replay->own > 0x1p-24 &&
+        isnan(tp_arg_real(replay, "eps", NAN)))
+        choose_eps(replay, norm);
+    return status;
 }
 
 /* As long as its weight: torch_npu, npu_rms_norm(self, gamma, epsilon). */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What takes elements by their rank along an axis: sort and topk the first
- * ones, kthvalue, median and nanmedian one. A line is sorted by value, then by
- * place; NaN is beyond all numbers, as torch has it. Results are exact. Indices
- * are made, as gradients follow them, but not judged: of equal values torch may
- * take another. A selection would do for one element, in linear time; sorting
- * serves them all. Cost: n log n of each line; memory: one line.
+ * ones, kthvalue, median and nanmedian one, argsort their places; cummax and
+ * cummin the extreme so far. A line is sorted by value, then by place; NaN is
+ * beyond all numbers, as torch has it. Results are exact. Indices are made, as
+ * gradients follow them, but not judged: of equal values torch may take
+ * another; those of argsort are, where no values of a line are equal. A
+ * selection would do for one element, in linear time; sorting serves them all.
+ * Cost: n log n of each line; memory: one line.
  */
 #include "replay/operators.h"
 
@@ -182,5 +184,70 @@ TP_KERNEL(tp_run_median)
     status = tp_replay_make(replay, 0, NULL, &r.values, err);
     if (status == TP_OK)
         r.values->value[0] = NAN;
+    return status;
+}
+
+/* Whether values of a sorted line are equal: several orders are right. */
+static bool has_equals(const struct entry *line, int64_t length)
+{
+    for (int64_t i = 1; i < length; i++)
+        if (!(line[i - 1].value < line[i].value) &&
+            !(isnan(line[i].value) && !isnan(line[i - 1].value)))
+            return true;
+    return false;
+}
+
+/* argsort(dim, descending). */
+TP_KERNEL(tp_run_argsort)
+{
+    struct ranks r = {.count = 0};
+    struct tp_array *places;
+    (void)row;
+    enum tp_status status = begin(replay, &r, err);
+    if (status == TP_OK)
+        status = tp_replay_make(replay, r.input->dims, r.input->shape, &places,
+                                err);
+    if (status != TP_OK || places->count == 0)
+        return status;
+    const bool falling = tp_arg_integer(replay, "descending", 0) != 0;
+    struct entry *line = malloc((size_t)r.length * sizeof *line);
+    if (!line)
+        return tp_fail_memory(err);
+    for (int64_t i = 0; i < places->count / r.length; i++) {
+        const int64_t first = i / r.inner * r.length * r.inner + i % r.inner;
+        for (int64_t k = 0; k < r.length; k++)
+            line[k] = (struct entry){r.input->value[first + k * r.inner], k};
+        qsort(line, (size_t)r.length, sizeof *line, compare);
+        places->loose |= has_equals(line, r.length);
+        for (int64_t k = 0; k < r.length; k++)
+            places->value[first + k * r.inner] =
+                (double)line[falling ? r.length - 1 - k : k].at;
+    }
+    free(line);
+    return TP_OK;
+}
+
+/* cummax(dim) and cummin: of equals the last, from a NaN on NaN. */
+TP_KERNEL(tp_run_running)
+{
+    struct ranks r = {.count = 0};
+    struct tp_array *values, *indices = NULL;
+    const bool most = !strcmp(row->names, "cummax");
+    enum tp_status status = begin(replay, &r, err);
+    if (status == TP_OK)
+        status = tp_replay_make(replay, r.input->dims, r.input->shape, &values,
+                                err);
+    if (status == TP_OK && tp_replay_result(replay, 1))
+        status = tp_replay_make_indices(replay, &values, &indices, err);
+    for (int64_t i = 0; status == TP_OK && i < values->count; i++) {
+        const int64_t place = i / r.inner % r.length;
+        const double x = r.input->value[i];
+        const double so_far = place ? values->value[i - r.inner] : x;
+        const bool taken = isnan(x) || (most ? x >= so_far : x <= so_far);
+        values->value[i] = taken ? x : so_far;
+        if (indices)
+            indices->value[i] =
+                taken ? (double)place : indices->value[i - r.inner];
+    }
     return status;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/dtype_round.h"
 #include "replay/point_math.h"
 #include "replay/point_slope.h"
 
@@ -33,6 +34,9 @@ struct point {
     int dims;
     int64_t shape[TP_LIMIT_DIMS];
     bool inexact; /* a scalar has no equal in the tensors' dtype             */
+    bool cuts;    /* a quotient, which kernels round to `dtype` before it is
+                     cut to an integer                                      */
+    enum tp_dtype dtype;
 };
 
 static struct point point_of(const struct tp_operator *row)
@@ -165,6 +169,10 @@ static double value_at(const struct point *point,
         const double changed = point->function(y, &other);
         *bound += changed == value ? 0 : fabs(changed - value);
     }
+    const double cut =
+        point->cuts ? trunc(tp_dtype_round(point->dtype, x[0] / x[1])) : value;
+    if (isfinite(cut))
+        *bound += fabs(cut - value);
     return value;
 }
 
@@ -344,6 +352,10 @@ static struct point divide_of(const struct tp_replay_call *replay,
     point.function =
         !strcmp(mode, "floor") ? tp_point_divide_down : tp_point_divide_short;
     point.slope = tp_slope_none;
+    const struct tp_dump_item *result = tp_replay_result(replay, 0);
+    point.cuts = !strcmp(mode, "trunc") && result &&
+                 result->element < TP_DTYPE_COUNT;
+    point.dtype = point.cuts ? result->element : TP_FLOAT64;
     return point;
 }
 

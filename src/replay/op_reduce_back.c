@@ -251,7 +251,9 @@ static double by_share(const struct element *e, const struct cell *cell,
 
 /* --- from indices --------------------------------------------------------- */
 
-/* A gradient goes to the element that its index names along an axis. */
+/* A gradient goes to the element that its index names along an axis; where
+ * several go to one, as those of cummax do, these are added in the tensors'
+ * dtype. */
 static enum tp_status to_index(struct tp_backward *backward, int axis,
                                const struct tp_array *input,
                                struct tp_error *err)
@@ -275,15 +277,28 @@ static enum tp_status to_index(struct tp_backward *backward, int axis,
     if (lines == 0 || given->count % lines)
         return tp_replay_fail_shapes(err);
     const int64_t kept = given->count / lines;
+    int64_t *counts = calloc((size_t)input->count, sizeof *counts);
+    if (!counts)
+        return tp_fail_memory(err);
     for (int64_t i = 0; i < given->count; i++) {
         const double index = indices->value[i];
-        if (!(index >= 0 && index < (double)length))
-            return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "an index is outside of its axis");
-        gradient->value[(i / inner / kept * length + (int64_t)index) * inner +
-                        i % inner] += given->value[i];
+        if (!(index >= 0 && index < (double)length)) {
+            status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                             "an index is outside of its axis");
+            break;
+        }
+        const int64_t at =
+            (i / inner / kept * length + (int64_t)index) * inner + i % inner;
+        gradient->value[at] += given->value[i];
+        gradient->bound[at] += fabs(given->value[i]);
+        counts[at]++;
     }
-    return TP_OK;
+    const double own = backward->call->own;
+    for (int64_t i = 0; i < input->count; i++)
+        gradient->bound[i] *=
+            counts[i] > 1 ? tp_rounding_gamma(own, (double)counts[i] - 1) : 0;
+    free(counts);
+    return status;
 }
 
 TP_BACKWARD(tp_back_indexed)

@@ -221,6 +221,8 @@ TP_BACKWARD(tp_back_dropout);
 TP_KERNEL(tp_run_topk);
 TP_KERNEL(tp_run_kthvalue);
 TP_KERNEL(tp_run_median);
+TP_KERNEL(tp_run_argsort);
+TP_KERNEL(tp_run_running);
 
 /* Elements to places by index, and results whose axes each take the indices of
  * a list. */

@@ -20,6 +20,7 @@
 #include "replay/dtype_round.h"
 #include "replay/op_family.h"
 #include "replay/replay_repeat.h"
+#include "replay/sum_terms.h"
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
     "judged", "random", "unset", "unsupported", "unreadable", "other"};
@@ -112,6 +113,7 @@ struct sums {
     bool unbounded; /* an element has no limit                             */
     uint64_t nonfinite, nans;
     uint64_t beyond; /* where a step may have left the range of the dtype   */
+    uint64_t count;  /* of finite elements                                  */
 };
 
 /* Magnitudes, but for zero, of all that goes into a call; and whether some is
@@ -202,6 +204,7 @@ static void add(struct sums *sums, double dumped, double computed, double limit)
     sums->unbounded |= !isfinite(limit) && isfinite(computed);
     if (!isfinite(error))
         return;
+    sums->count++;
     sums->dumped += dumped * dumped;
     sums->product += dumped * computed;
     sums->all += computed * computed;
@@ -272,6 +275,41 @@ double tp_replay_excess(const struct tp_array *computed,
     return worst;
 }
 
+/* Whether all elements together are a multiple of what was computed, by more
+ * than three roundings: each may be off as much, but no rounding knows of the
+ * others. The factor is known by least squares, as closely as what it leaves
+ * says; it has to leave less than half of the error. */
+static bool is_scaled(const struct sums *sums, enum tp_dtype dtype)
+{
+    const double steps = fmax(3 * tp_dtype_rounding(dtype), 1e-3);
+    const double off = fabs(sums->product / sums->all - 1);
+    const double n = (double)sums->count;
+    const double left =
+        fmax(0, sums->dumped - sums->product / sums->all * sums->product);
+    return sums->count >= 16 && sums->all > 0 && off > steps &&
+           off * sqrt(sums->all / n) > 8 * tp_dtype_underflow(dtype) &&
+           off > 8 * sqrt(left / n / sums->all) &&
+           4 * left < off * off * sums->all;
+}
+
+/* Whether sums in float32 are far less off: beyond what they lose if each step
+ * is cut, not rounded. It is asked of what is off by some roundings only. */
+static bool is_no_float32(const struct tp_replay_call *replay,
+                          const struct tp_replay_verdict *verdict,
+                          const struct sums *sums,
+                          const struct tp_array *dumped)
+{
+    enum { TIMES = 3 };
+    const struct tp_sum sum = {replay, verdict->operator, & replay->outputs[0],
+                                                              dumped};
+    const double least =
+        fmax(ldexp(1, -16), 4 * tp_dtype_rounding(dumped->dtype));
+    return verdict->operator&& !replay->forward && !replay->cast &&
+           dumped->dtype != TP_FLOAT64 && verdict->excess <= 1 &&
+           sums->error > least * least * sums->size &&
+           tp_sum_excess(&sum) > TIMES;
+}
+
 /* Compares a result that was made with what the dump has. */
 static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                                    struct sums *sums,
@@ -287,8 +325,14 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
     if (status == TP_OK && dumped.count != computed->count)
         status = tp_fail(err, TP_E_DAMAGED, -1,
                          "the file of a result has another shape");
-    if (status == TP_OK)
+    if (status == TP_OK) {
         compare(replay, &dumped, result, sums, verdict);
+        verdict->suspect =
+            result == 0 && replay->output_count == 1 &&
+            tp_dtype_rounding(dumped.dtype) > 0 &&
+            (is_scaled(sums, dumped.dtype) ||
+             is_no_float32(replay, verdict, sums, &dumped));
+    }
     verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);
     return status;
@@ -408,7 +452,7 @@ enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
     if (own && verdict->cast)
         return TP_REPLAY_EXPLAINED;
     return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
-               ? TP_REPLAY_EXPLAINED
+               ? verdict->suspect ? TP_REPLAY_SUSPECT : TP_REPLAY_EXPLAINED
            : own ? TP_REPLAY_LOW_PRECISION
                  : TP_REPLAY_UNEXPLAINED;
 }

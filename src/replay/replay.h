@@ -51,6 +51,8 @@ struct tp_replay_verdict {
     double ulp_rounded; /* the same of what was computed, rounded once      */
     double cosine; /* of dumped and computed results; NaN: nothing        */
     bool cast;     /* it casts what goes in, as under autocast              */
+    bool suspect; /* each element may be rounding, together they are not: all
+                     times a number, or off as sums in float32 are not      */
     bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
     uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
                              results that were dumped                       */
@@ -88,6 +90,7 @@ double tp_replay_element_excess(const struct tp_array *computed,
 enum tp_replay_level {
     TP_REPLAY_EXPLAINED,     /* by accumulation in fp32, and a few steps in
                                 the tensors' dtype                          */
+    TP_REPLAY_SUSPECT,       /* the same, but of each element alone         */
     TP_REPLAY_LOW_PRECISION, /* only by every step in the tensors' dtype    */
     TP_REPLAY_UNEXPLAINED    /* by neither                                  */
 };

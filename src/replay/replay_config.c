@@ -111,7 +111,7 @@ static const struct member outer[] = {
     MEMBER("step", take_list, steps),
     {"task", NULL, 0},
     {"dump_path", NULL, 0},
-    {"level", NULL, 0},
+    MEMBER("level", take_word, level),
     {"free_benchmark", NULL, 0},
     {NULL, NULL, 0},
 };
@@ -298,6 +298,8 @@ static enum tp_status check_words(const struct tp_replay_config *config,
                             "fix", err);
     if (status == TP_OK)
         status = check_word("fuzz_level", config->fuzz_level, "L1", "", err);
+    if (status == TP_OK)
+        status = check_word("level", config->level, "L1", "mix", err);
     return status;
 }
 
@@ -322,11 +324,12 @@ static enum tp_status check_modes(const struct tp_replay_config *config,
                            "with %s",
                            tp_perturb_words[i]);
     }
-    return is(config->fuzz_device, "npu") && !others
-               ? tp_fail(err, TP_E_USAGE, -1,
+    return others || is(config->fuzz_device, "cpu")
+               ? TP_OK
+               : tp_fail(err, TP_E_USAGE, -1,
                          "pert_mode to_cpu works with fuzz_device cpu, not "
-                         "with npu")
-               : TP_OK;
+                         "with npu%s",
+                         config->fuzz_device ? "" : ", the default");
 }
 
 static enum tp_status check_preheat(const struct tp_replay_config *config,

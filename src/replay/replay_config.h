@@ -15,6 +15,7 @@ struct tp_replay_config {
     const char *fuzz_device;  /* "npu", "cpu"                               */
     const char *handler_type; /* "check", "fix"                             */
     const char *fuzz_level;   /* "L1"                                       */
+    const char *level;        /* "L1", "mix"                                */
     const char *scope, *list; /* names, joined by ','                       */
     const char *steps, *ranks;
     bool preheat; /* if_preheat                                             */

@@ -108,9 +108,12 @@ static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
         "From its dumped arguments element %" PRId64
         " of result %zu is %.*g; the dump has %.*g. Rounding explains a "
         "difference of %.3g, this one is %.3g times that. By norms the results "
-        "are off by %.2g, of which %.2g is explained.%s%s%s%s",
+        "are off by %.2g, of which %.2g is explained.%s%s%s%s%s",
         v->at, v->result, digits, v->computed, digits, v->dumped, v->limit,
         v->excess, row->error, row->bound,
+        tp_replay_level_of(v) == TP_REPLAY_SUSPECT
+            ? " Each element alone may be rounding; together they are not."
+            : "",
         row->explain.id == TP_EXPLAIN_REGION ? " "
         : row->explain.id                    ? " What fits: "
                                              : "",
@@ -321,7 +324,7 @@ static double badness_of(const struct finder *f,
     if (row->verdict.state != TP_REPLAY_JUDGED)
         return 0;
     if (id == TP_REPLAY_WRONG)
-        return wrong ? row->verdict.excess : 0;
+        return wrong ? fmax(row->verdict.excess, 2) : 0;
     if (id == TP_REPLAY_NARROW)
         return !wrong && level == TP_REPLAY_LOW_PRECISION && !row->explain.id
                    ? row->verdict.excess

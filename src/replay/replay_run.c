@@ -143,6 +143,8 @@ static enum tp_status repair(const struct work *work, struct slot *slot,
 {
     const struct tp_dump_place *place = &work->dump->places[slot->place];
     const struct tp_dump_call *call = call_of(work, slot);
+    if (tp_replay_is_wrong(&slot->verdict, &slot->explain))
+        return TP_OK;
     if (is_odd(slot) && !slot->explain.id)
         return tp_repair_steps(place, call, &slot->verdict, &slot->repair, err);
     return slot->verdict.state == TP_REPLAY_JUDGED &&

@@ -191,6 +191,39 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
     return false;
 }
 
+/* Toward zero. */
+static double cut(double value)
+{
+    const float single = (float)value;
+    return fabs((double)single) > fabs(value) ? nextafterf(single, 0) : single;
+}
+
+double tp_sum_excess(const struct tp_sum *sum)
+{
+    const int64_t count = sum->computed->count;
+    const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
+    const double u = tp_dtype_rounding(sum->computed->dtype);
+    const double least = tp_dtype_underflow(sum->computed->dtype);
+    double off = 0, usual = 0, *terms;
+    for (int64_t at = 0; at < count; at += step) {
+        const double right = sum->computed->value[at];
+        const int64_t length = tp_sum_terms(sum->call, sum->row, at, &terms);
+        double there = 0, back = 0;
+        for (int64_t i = 0; i < length; i++) {
+            there = cut(there + terms[i]);
+            back = cut(back + terms[length - 1 - i]);
+        }
+        free(terms);
+        if (length == 0)
+            return 0;
+        const double cuts = fmax(fabs(there - right), fabs(back - right));
+        const double error = sum->dumped->value[at] - right;
+        off += error * error;
+        usual += pow(cuts + u * fabs(right) + least, 2);
+    }
+    return usual > 0 ? sqrt(off / usual) : 0;
+}
+
 /* --- terms that are missing ----------------------------------------------- */
 
 /* Keeps of the numbers of first terms those whose sum an element is; `fits` is
@@ -210,13 +243,44 @@ static void keep_firsts(const struct tp_sum *of, const double *terms,
     }
 }
 
+/* Terms with what is added at the end, a bias, as the first one: it stays. */
+static int64_t terms_of(const struct tp_sum *sum, int64_t at, double **terms)
+{
+    const int64_t count = tp_sum_terms(sum->call, sum->row, at, terms);
+    if (count > 1 && sum->row->run == tp_run_linear &&
+        tp_arg_array(sum->call, "bias")) {
+        const double bias = (*terms)[count - 1];
+        memmove(*terms + 1, *terms, (size_t)(count - 1) * sizeof **terms);
+        **terms = bias;
+    }
+    return count;
+}
+
+/* Whether the first terms leave less than half of the error. */
+static bool repairs(const struct tp_sum *sum, int64_t first, int64_t step)
+{
+    double off = 0, left = 0, *terms;
+    for (int64_t at = 0; at < sum->computed->count; at += step) {
+        const double dumped = sum->dumped->value[at];
+        double part = 0;
+        if (terms_of(sum, at, &terms) >= first)
+            for (int64_t i = 0; i < first; i++)
+                part += terms[i];
+        free(terms);
+        const double error = dumped - sum->computed->value[at];
+        off += error * error;
+        left += (dumped - part) * (dumped - part);
+    }
+    return 4 * left <= off;
+}
+
 int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count)
 {
     double *terms;
     const int64_t step =
         sum->computed->count > ELEMENTS ? sum->computed->count / ELEMENTS : 1;
     int64_t first = 0;
-    *count = tp_sum_terms(sum->call, sum->row, 0, &terms);
+    *count = terms_of(sum, 0, &terms);
     free(terms);
     uint8_t *fits = malloc((size_t)*count + 1);
     if (!fits || sum->computed->count < 4 || *count < 4)
@@ -224,12 +288,12 @@ int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count)
     for (int64_t i = 0; i < *count; i++)
         fits[i] = 1;
     for (int64_t at = 0; *count > 0 && at < sum->computed->count; at += step) {
-        if (tp_sum_terms(sum->call, sum->row, at, &terms) == *count)
+        if (terms_of(sum, at, &terms) == *count)
             keep_firsts(sum, terms, *count, at, fits);
         free(terms);
     }
     while (first < *count && !fits[first])
         first++;
     free(fits);
-    return *count - first;
+    return first < *count && repairs(sum, first, step) ? *count - first : 0;
 }

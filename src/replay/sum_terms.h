@@ -26,6 +26,11 @@ struct tp_sum {
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known);
 
+/* The error of sampled elements over that of sums in float32 whose steps are
+ * cut off toward zero, by norms: no accumulator of float32 is worse. 0: the
+ * terms are not known. */
+double tp_sum_excess(const struct tp_sum *sum);
+
 /* How many of the last terms of `count` each element is without; 0: that is
  * not what it is. Of at least four elements. */
 int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count);

@@ -46,7 +46,7 @@ must tprof-analyze replay "$dumps/msprobe" --list relu,linear --fail_on high \
     --fuzz_stage backward --pert_mode all --output_dir backward > text
 grep '^Perturbed' text
 must tprof-analyze replay "$dumps/divergence" --step 1 --handler_type fix \
-    --pert_mode to_cpu --output_dir fix > text
+    --fuzz_device cpu --pert_mode to_cpu --output_dir fix > text
 sed -n '/^Results/,/softmax.*matmul/p' text
 grep softmax fix/replay_fix.csv | cut -d , -f 1-7
 must tprof-analyze replay "$dumps/divergence" --if_preheat --compat msprobe \
@@ -63,6 +63,11 @@ refuse --fuzz_device cpu
 refuse --fuzz_stage backward
 refuse --fuzz_stage backward --list relu --handler_type fix
 refuse --fuzz_device npu --pert_mode to_cpu
+refuse --pert_mode to_cpu
+sed 's/improve_precision/to_cpu/' config.json > wrong.json
+refuse --config wrong.json
+sed 's/"level": "L1"/"level": "L0"/' config.json > wrong.json
+refuse --config wrong.json
 refuse --if_preheat
 refuse --list nothing
 sed 's/"preheat_step"/"preheat"/' config.json > wrong.json

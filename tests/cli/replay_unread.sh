@@ -20,7 +20,7 @@ tprof-analyze replay dump --no_plots --output_dir out |
 echo "exit ${PIPESTATUS[0]}"
 tprof-analyze replay dump --step 99 --output_dir out
 echo "exit $?"
-echo '{"task": "free_benchmark", "free_benchmark": {"fuzz_device": "npu"}}' \
+echo '{"task": "free_benchmark", "free_benchmark": {"fuzz_device": "cpu"}}' \
     > config.json
 must tprof-analyze replay dump --config config.json --pert_mode to_cpu \
     --no_plots --output_dir out | sed -n '/^Perturbed/,/^$/p'

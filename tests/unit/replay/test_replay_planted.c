@@ -19,7 +19,13 @@ enum mistake {
     EPS,     /* 1e-2 of it                                                  */
     KEPT,    /* what the call before gave                                   */
     DOUBLE,  /* all of it twice                                             */
-    FORMULA  /* the other approximation, or training or not                 */
+    FORMULA, /* the other approximation, or training or not                 */
+    AXIS,    /* along the first axis                                        */
+    SMOOTH,  /* with labels that are smoothed                               */
+    OPEN,    /* no causal mask                                              */
+    CAUSAL,  /* one too many                                                */
+    UNMASKED, /* no mask that is added                                      */
+    UNSCALED /* logits as they are                                          */
 };
 
 static const struct {
@@ -40,6 +46,8 @@ static const struct {
     {0, "Functional.batch_norm.0", "bias", NO_BIAS, TP_EXPLAIN_NO_BIAS},
     /* softmax and losses */
     {0, "Functional.softmax.0", "", TILE, TP_EXPLAIN_REGION},
+    {0, "Functional.softmax.0", "", AXIS, TP_EXPLAIN_DIM},
+    {0, "Functional.cross_entropy.2", "", SMOOTH, TP_EXPLAIN_FORMULA},
     {0, "Torch.softmax.0", "", TILE, TP_EXPLAIN_REGION},
     {0, "Functional.log_softmax.0", "", TILE, TP_EXPLAIN_REGION},
     {0, "Functional.cross_entropy.1", "", KEPT, TP_EXPLAIN_KEPT},
@@ -91,10 +99,21 @@ static const struct {
     {2, "Torch.bmm.0", "other", ACROSS, TP_EXPLAIN_TRANSPOSED},
     {2, "Torch.addmm.0", "mat2", ACROSS, TP_EXPLAIN_TRANSPOSED},
     {2, "Torch.baddbmm.0", "batch2", ACROSS, TP_EXPLAIN_TRANSPOSED},
+    {2, "Torch.addmm.0", "input", NO_BIAS, TP_EXPLAIN_NO_BIAS},
+    {2, "Torch.baddbmm.0", "input", NO_BIAS, TP_EXPLAIN_NO_BIAS},
     {2, "Functional.conv1d.0", "bias", NO_BIAS, TP_EXPLAIN_NO_BIAS},
     {2, "Functional.conv2d.0", "", TILE, TP_EXPLAIN_REGION},
     {2, "Functional.scaled_dot_product_attention.0", "", TILE,
      TP_EXPLAIN_REGION},
+    {2, "Functional.scaled_dot_product_attention.0", "", OPEN, TP_EXPLAIN_MASK},
+    {2, "Functional.scaled_dot_product_attention.1", "attn_mask", UNMASKED,
+     TP_EXPLAIN_MASK},
+    {2, "Functional.scaled_dot_product_attention.2", "", CAUSAL,
+     TP_EXPLAIN_MASK},
+    {2, "Functional.scaled_dot_product_attention.0", "", UNSCALED,
+     TP_EXPLAIN_FORMULA},
+    {2, "Functional.scaled_dot_product_attention.1", "", UNSCALED,
+     TP_EXPLAIN_FORMULA},
     /* reductions, fp64 */
     {3, "Torch.sum.0", "", DOUBLE, TP_EXPLAIN_SCALE},
     {3, "Torch.mean.0", "", DOUBLE, TP_EXPLAIN_SCALE},
@@ -194,27 +213,43 @@ static void key_before(const char *key, char *before, size_t size)
              atoi(number) - 1);
 }
 
+/* Mistakes that are another value of a setting. */
+static const struct {
+    enum mistake mistake;
+    const char *name;
+    struct tp_json value;
+} settings[] = {
+    {EPS, "eps", {.kind = TP_JSON_REAL, .real = 1e-2}},
+    {AXIS, "dim", {.kind = TP_JSON_INTEGER}},
+    {SMOOTH, "label_smoothing", {.kind = TP_JSON_REAL, .real = 0.1}},
+    {OPEN, "is_causal", {.kind = TP_JSON_BOOL}},
+    {CAUSAL, "is_causal", {.kind = TP_JSON_BOOL, .integer = 1}},
+    {UNSCALED, "scale", {.kind = TP_JSON_REAL, .real = 1}},
+};
+
 /* What a mistake gives, in call->outputs[0]. */
 static void make(struct tp_replay_call *call, const char *argument,
                  enum mistake mistake, const char *key)
 {
-    static const struct tp_json wrong = {.kind = TP_JSON_REAL, .real = 1e-2};
     static const struct tp_json tanh = {.kind = TP_JSON_STRING, .text = "tanh"};
     const bool norm = strstr(key, "batch_norm") != NULL;
     const struct tp_json mode = {
         .kind = TP_JSON_BOOL, .integer = !tp_arg_integer(call, "training", 0)};
     struct tp_array *array = tp_arg_array(call, argument);
-    if (mistake == NO_BIAS)
+    if (mistake == NO_BIAS || mistake == UNMASKED)
         for (int64_t i = 0; i < array->count; i++)
-            array->value[i] = 0;
+            array->value[i] = array->dtype == TP_BOOL;
     if (mistake == ACROSS)
         read_across(array);
-    if (mistake == EPS || mistake == FORMULA) {
-        call->override_name = mistake == EPS ? "eps"
-                              : norm         ? "training"
-                                             : "approximate";
-        call->override_value = mistake == EPS ? &wrong : norm ? &mode : &tanh;
+    if (mistake == FORMULA) {
+        call->override_name = norm ? "training" : "approximate";
+        call->override_value = norm ? &mode : &tanh;
     }
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (settings[i].mistake == mistake) {
+            call->override_name = settings[i].name;
+            call->override_value = &settings[i].value;
+        }
     run(call);
     if (mistake == TILE)
         put_tile(&call->outputs[0]);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay/explain_tries.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds the squares of the differences of a result. */
+static double squares_off(const struct tp_array *made,
+                          const struct tp_array *dumped)
+{
+    double off = 0;
+    for (int64_t i = 0; i < made->count; i++) {
+        const double d = dumped->value[i] - made->value[i];
+        off += isfinite(d) ? d * d : 0;
+    }
+    return off;
+}
+
+bool tp_tries_run(struct tp_tries *t, double *off)
+{
+    struct tp_error err = {0};
+    double worst = 0;
+    *off = 0;
+    tp_replay_outputs_clear(&t->call);
+    if (tp_replay_run(&t->call, t->verdict->operator, & err) != TP_OK ||
+        t->call.output_count != t->count)
+        return false;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->call.outputs[i].count != t->dumped[i].count)
+            return false;
+        if (t->call.outputs[i].loose)
+            continue;
+        worst =
+            fmax(worst, tp_replay_excess(&t->call.outputs[i], &t->dumped[i]));
+        *off += squares_off(&t->call.outputs[i], &t->dumped[i]);
+    }
+    *off = sqrt(*off);
+    return worst <= 1;
+}
+
+bool tp_tries_fit(struct tp_tries *t)
+{
+    double off;
+    return tp_tries_run(t, &off) && off <= t->off / 2;
+}
+
+bool tp_tries_fit_with(struct tp_tries *t, size_t item, const double *values)
+{
+    struct tp_array *array = &t->call.arrays[item];
+    double *const kept = array->value;
+    const size_t size = (size_t)array->count * sizeof *kept;
+    if (!memcmp(kept, values, size))
+        return false; /* that is what was computed                          */
+    double *copy = malloc(size + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, values, size);
+    array->value = copy;
+    const bool fit = tp_tries_fit(t);
+    array->value = kept;
+    free(copy);
+    return fit;
+}

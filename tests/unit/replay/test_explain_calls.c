@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* A wrong result that is that of an earlier call: kept, if this one was asked
+ * something else; the same question gives the same, right or wrong. */
+#include "tests/unit/support/calls_maker.h"
+
+#include <math.h>
+
+#include "replay/replay_explain.h"
+
+enum { N = 16 };
+
+/* The cause of the second of two products, whose results are equal: garbage, or
+ * what is right for the first. */
+static enum tp_explain_id cause_of(bool same_arguments, bool garbage,
+                                   struct tp_explain *explain)
+{
+    const int64_t shape[] = {N};
+    double x[2][N], y[N], made[N];
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    for (int i = 0; i < N; i++) {
+        x[0][i] = sin(3 * i) + 2;
+        x[1][i] = same_arguments ? x[0][i] : cos(i * i) + 3;
+        y[i] = 1 + i % 3;
+        made[i] = garbage ? 100 * sin(i * i * i) : (float)x[0][i] * y[i];
+    }
+    for (int call = 0; call < 2; call++) {
+        calls_call(&m,
+                   call ? "Torch.mul.1.forward" : "Torch.mul.0.forward");
+        calls_tensor(&m, TP_FLOAT32, 1, shape, x[call]);
+        calls_tensor(&m, TP_FLOAT32, 1, shape, y);
+        calls_results(&m, "");
+        calls_tensor(&m, TP_FLOAT32, 1, shape, made);
+        calls_done(&m);
+    }
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    const struct tp_dump_place *place = &dump.places[0];
+    cr_assert_eq(tp_replay_judge(place, &place->calls[1], &verdict, &err),
+                 TP_OK);
+    cr_assert_eq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED);
+    cr_assert_eq(tp_replay_explain(&dump, 0, 1, &verdict, explain, &err),
+                 TP_OK);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+    return explain->id;
+}
+
+Test(explain_calls, tells_a_kept_result_from_the_same_mistake_again)
+{
+    struct tp_explain explain;
+    cr_expect_eq(cause_of(false, false, &explain), TP_EXPLAIN_KEPT);
+    cr_expect_str_eq(explain.words,
+                     "it is the result of Torch.mul.0.forward");
+    cr_expect_eq(cause_of(false, true, &explain), TP_EXPLAIN_KEPT);
+    cr_expect_eq(cause_of(true, true, &explain), TP_EXPLAIN_NOTHING, "%s",
+                 explain.words);
+}
