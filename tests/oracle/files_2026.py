@@ -141,13 +141,29 @@ def differences(record, row):
     return found
 
 
+def printed_of(program, unit):
+    """Results of a log of statistics by the name of their call."""
+    import h5py
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([program, "dump", unit, "--output_dir", out],
+                              capture_output=True, text=True, check=False)
+        if not (pathlib.Path(out) / "dump.h5").exists():
+            return {}, done.returncode, done.stderr
+        with h5py.File(pathlib.Path(out) / "dump.h5") as f:
+            entries, calls = f["dump_entries"][:], f["calls"][:]
+    ways = {c["name"]: c["direction"].decode() for c in calls}
+    return {e["call"].decode(): dict(zip(e.dtype.names, e),
+                                     phase=ways[e["call"]])
+            for e in entries if e["place"] == b"output"}, done.returncode, \
+        done.stderr
+
+
 def printed_differences(record, row):
     """Of a log that has statistics as text, and no counts."""
-    dtype = record["dtype"].removeprefix("torch.")
-    shape = "[" + ",".join(map(str, record["shape"])) + "]"
-    want = {"dtype": dtype, "shape": shape, "phase": record["phase"]}
-    want.update((k, float(record[k])) for k in ("min", "max", "mean"))
-    want["l2_norm"] = float(record["l2"])
+    want = {"dtype": record["dtype"].encode(),
+            "shape": str(record["shape"]).encode(), "phase": record["phase"],
+            "nan": -1, "json_norm": float(record["l2"])}
+    want.update(("json_" + k, float(record[k])) for k in ("min", "max", "mean"))
     return [f"{k} {x} {row[k]}" for k, x in want.items() if row[k] != x]
 
 
@@ -197,7 +213,9 @@ def compare_named(program, folder, unit, records, count):
 
 def compare(program, folder, unit, records, count):
     """What differs; counts rows, and what was not compared."""
-    rows, status, said = rows_of(program, folder / unit)
+    log = unit.endswith(".log")
+    rows, status, said = (printed_of if log else rows_of)(program,
+                                                          folder / unit)
     good = pathlib.PurePath(unit).name.startswith("good-")
     found, scales = [], None
     if good and status != 0:
@@ -212,7 +230,7 @@ def compare(program, folder, unit, records, count):
             row = scales.get(key.removesuffix("#scales"))
             differ = scale_differences
         elif kind in ("row", "printed"):
-            row = find(rows, key, record)
+            row = rows.get(key) if log else find(rows, key, record)
             differ = differences if kind == "row" else printed_differences
         else:
             continue
