@@ -33,6 +33,21 @@ static bool only_infers(unsigned package, unsigned file)
            !(package & TP_TELLS_TRAINS);
 }
 
+/* The same by less, for what matters only to what is trained. */
+static bool trains_nowhere(unsigned package, unsigned file)
+{
+    (void)file;
+    return package & (TP_TELLS_INFERS | TP_TELLS_LOADS) &&
+           !(package & (TP_TELLS_TRAINS | TP_TELLS_BACKWARD));
+}
+
+/* Without a backward pass there is no gradient to clip. */
+static bool has_no_backward(unsigned package, unsigned file)
+{
+    (void)file;
+    return !(package & TP_TELLS_BACKWARD);
+}
+
 /* One script has autocast and asks for the name of this loss, but has no such
  * loss: it leaves autocast out then. */
 static bool chooses_by_bce(unsigned package, unsigned file)
@@ -54,7 +69,11 @@ static const struct {
 } evidence[] = {
     {"bce", trains_in_fp32},    {"bce", only_infers},
     {"half_call", only_infers}, {"to_half", only_infers},
-    {"bce", chooses_by_bce},    {"softmax_dtype", trains_under_autocast}};
+    {"bce", chooses_by_bce},    {"softmax_dtype", trains_under_autocast},
+    {"default_dtype_half", trains_nowhere},
+    {"softmax_before_cross_entropy", trains_nowhere},
+    {"sigmoid_before_bce_with_logits", trains_nowhere},
+    {"clip_after_step", has_no_backward}};
 
 static void lower(struct tp_check_file *file, unsigned package)
 {

@@ -40,6 +40,7 @@ static const struct {
     {"no_grad", 7, TP_TELLS_INFERS, true},
     {"inference_mode", 14, TP_TELLS_INFERS, true},
     {"load_state_dict", 15, TP_TELLS_LOADS, true},
+    {"from_pretrained", 15, TP_TELLS_LOADS, true},
     {"BCELoss", 7, TP_TELLS_BCE, true},
     {"BCEWith", 7, TP_TELLS_BCE, true},
 };

@@ -224,10 +224,33 @@ static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
+/* A loss that is made here, without a weight, has no tensor to cast:
+ * nn.CrossEntropyLoss().cuda().half(). */
+static bool casts_nothing(const struct tp_flow *flow,
+                          const struct tp_call *call)
+{
+    struct tp_call inner = *call;
+    char path[TP_PATH_MAX];
+    while (inner.receiver && flow->at[inner.receiver].kind == TP_PY_CALL) {
+        tp_call_judge(flow->script, inner.receiver, path, &inner);
+        switch (inner.role) {
+        case TP_DOES_MAKE_CROSS_ENTROPY:
+        case TP_DOES_MAKE_BCE_LOGITS:
+        case TP_DOES_MAKE_BCE:
+        case TP_DOES_MAKE_NLL:
+        case TP_DOES_MAKE_LOSS:
+            return !flow->at[inner.function].next;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
 /* A cast has no argument. */
 static void judge_half(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (!flow->at[call->function].next)
+    if (!flow->at[call->function].next && !casts_nothing(flow, call))
         add_cast(flow, call, HALF_CALL,
                  tp_flow_is(flow, call->function, "half") ? ".half()"
                                                           : ".bfloat16()");
