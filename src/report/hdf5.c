@@ -429,6 +429,20 @@ static enum tp_status hear(pid_t child, int from, struct tp_error *err)
                    WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
 }
 
+/* The allocators of sanitizers may be held by another thread when the child is
+ * made, which then waits for ever; the C library's are not. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FORKS false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define FORKS false
+#endif
+#endif
+#ifndef FORKS
+#define FORKS true
+#endif
+
 /*
  * The library ends the process where memory fails, by exit() or a crash (seen
  * with 1.10.8): so a child writes, and nothing but the file is lost with it.
@@ -436,7 +450,7 @@ static enum tp_status hear(pid_t child, int from, struct tp_error *err)
 static enum tp_status write_apart(const struct work *work, struct tp_error *err)
 {
     int ends[2];
-    if (pipe(ends) != 0)
+    if (!FORKS || pipe(ends) != 0)
         return write_here(work, err);
     const pid_t parent = getpid(), child = fork();
     if (child == 0)
