@@ -4,8 +4,10 @@
  * "files" or "start") call number FAULT_AT fails, and with FAULT_ON all that
  * follow. FAULT_COUNT names a file that takes, at the end, how many calls there
  * were; FAULT_TRACE one that takes where the program crashed, or, with
- * FAULT_SHOW, where the call failed. Children
- * count with it, but programs that they start are left alone.
+ * FAULT_SHOW, where the call failed. Calls count from main on: what libraries
+ * do before it (the CUDA runtime, linked statically, does not look at what its
+ * constructors get) can be told by nobody. Children count with it, but programs
+ * that they start are left alone.
  *
  * Alternative: the linker's --wrap, which sees no call of a library. This one
  * sees those too, but none that the C library makes itself (the reads of
@@ -31,7 +33,9 @@
 
 enum kind { MEMORY = 1, FILES, START };
 
-static enum kind armed;
+typedef int (*main_like)(int argc, char **argv, char **environment);
+
+static enum kind armed, to_arm; /* the latter from main on */
 static long at;
 static int onwards, show;
 static atomic_long *calls; /* shared with children, until they execute */
@@ -100,9 +104,28 @@ __attribute__((constructor)) static void begin(void)
     calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (kind && calls != MAP_FAILED)
-        armed = !strcmp(kind, "memory")  ? MEMORY
-                : !strcmp(kind, "files") ? FILES
-                                         : START;
+        to_arm = !strcmp(kind, "memory")  ? MEMORY
+                 : !strcmp(kind, "files") ? FILES
+                                          : START;
+}
+
+static main_like program;
+
+static int armed_main(int argc, char **argv, char **environment)
+{
+    armed = to_arm;
+    return program(argc, argv, environment);
+}
+
+/* What the C library's own start is called with (glibc, csu/libc-start.c). */
+int __libc_start_main(main_like main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*at_exit)(void), void *stack)
+{
+    int (*next)(main_like, int, char **, void (*)(void), void (*)(void),
+                void (*)(void), void *);
+    *(void **)&next = dlsym(RTLD_NEXT, "__libc_start_main");
+    program = main;
+    return next(armed_main, argc, argv, init, fini, at_exit, stack);
 }
 
 __attribute__((destructor)) static void end(void)
