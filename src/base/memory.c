@@ -61,7 +61,7 @@ bool tp_provide(void *memory, size_t size)
 }
 
 /* Blocks double up to 1 MiB, so an arena wastes at most half of itself. */
-static int add_block(struct tp_arena *arena, size_t size)
+static bool add_block(struct tp_arena *arena, size_t size)
 {
     size_t room = arena->capacity ? arena->capacity * 2 : FIRST_BLOCK;
     if (room > LARGEST_BLOCK)
@@ -69,27 +69,27 @@ static int add_block(struct tp_arena *arena, size_t size)
     if (room < size)
         room = size;
     if (room > SIZE_MAX - sizeof(struct tp_arena_block))
-        return -1;
+        return false;
     struct tp_arena_block *block = calloc(1, sizeof *block + room);
     if (!block)
-        return -1;
+        return false;
     block->older = arena->blocks;
     block->size = room;
     arena->blocks = block;
     arena->used = 0;
     arena->capacity = room;
     arena->total += room;
-    return 0;
+    return true;
 }
 
 void *tp_arena_alloc(struct tp_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - ALIGN)
-        return NULL;
     size_t rounded = (size + ALIGN - 1) / ALIGN * ALIGN;
-    if (!arena->blocks || rounded > arena->capacity - arena->used) {
-        if (add_block(arena, rounded) < 0)
-            return NULL;
+    if (size > SIZE_MAX - ALIGN ||
+        ((!arena->blocks || rounded > arena->capacity - arena->used) &&
+         !add_block(arena, rounded))) {
+        arena->failed = true;
+        return NULL;
     }
     void *memory = arena->blocks->bytes + arena->used;
     arena->used += rounded;

@@ -35,6 +35,8 @@ struct tp_arena {
     size_t used;                   /* bytes used of the newest block */
     size_t capacity;               /* bytes of the newest block      */
     size_t total;                  /* bytes taken from the system    */
+    bool failed; /* to give memory, once or more, until it is cleared: for
+                    who words many texts and looks once, at the end   */
 };
 
 /*

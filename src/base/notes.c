@@ -25,9 +25,13 @@ const char *tp_arena_format(struct tp_arena *arena, const char *format, ...)
 
 void tp_notes_add(struct tp_notes *notes, const char *text)
 {
-    if (*text && tp_grow(&notes->texts, &notes->capacity, notes->count + 1,
-                         sizeof *notes->texts, NULL) == TP_OK)
+    if (*text == '\0')
+        return;
+    if (tp_grow(&notes->texts, &notes->capacity, notes->count + 1,
+                sizeof *notes->texts, NULL) == TP_OK)
         notes->texts[notes->count++] = text;
+    else
+        notes->failed = true;
 }
 
 void tp_notes_clear(struct tp_notes *notes)

@@ -8,8 +8,9 @@
 
 /*
  * Texts that are worded as printf does and live in an arena, and lists of
- * such texts: what a run notes about itself. Neither is worth an error: when
- * memory ends the text is "" and the note is dropped.
+ * such texts: what a run notes about itself. When memory ends the text is ""
+ * and the note is dropped: that is looked at once, at the end, in `failed` of
+ * the arena and of the list.
  */
 
 /* A text is cut to fit into so many bytes, its NUL included. */
@@ -25,6 +26,7 @@ const char *tp_arena_format(struct tp_arena *arena, const char *format, ...)
 struct tp_notes {
     const char **texts;
     size_t count, capacity;
+    bool failed; /* to take one                                            */
 };
 
 /* Adds a text that is already in the arena. */

@@ -240,6 +240,12 @@ static void add_json(const void *session, struct tp_text *text)
     tp_report_runs_json(&report, text);
 }
 
+static bool lost(const void *session)
+{
+    const struct session *s = session;
+    return tp_comparison_lost(&s->comparison) || s->findings.arena.failed;
+}
+
 static void clear(void *session)
 {
     struct session *s = session;
@@ -267,6 +273,7 @@ int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
         .draw = draw,
         .text = add_text,
         .json = add_json,
+        .lost = lost,
         .clear = clear,
     };
     if (options->match == TP_COMPARE_BY_CONTENT)

@@ -104,6 +104,13 @@ static void add_json(const void *session, struct tp_text *text)
     tp_report_content_json(&report, text);
 }
 
+static bool lost(const void *session)
+{
+    const struct session *s = session;
+    return tp_content_lost(&s->content) || s->rows.arena.failed ||
+           s->findings.arena.failed;
+}
+
 static void clear(void *session)
 {
     struct session *s = session;
@@ -127,6 +134,7 @@ int tp_compare_by_content(const struct tp_options *options, int argc,
         .write = write_results,
         .text = add_text,
         .json = add_json,
+        .lost = lost,
         .clear = clear,
     };
     struct session s = {.frame = {.options = options}};

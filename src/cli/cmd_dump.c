@@ -213,6 +213,15 @@ static void add_findings(const void *session, struct tp_text *text)
     tp_report_dump_findings_json(&s->findings, text);
 }
 
+static bool lost(const void *session)
+{
+    const struct session *s = session;
+    return tp_dump_lost(&s->dump) || tp_dump_lost(&s->crc_dump) ||
+           s->integrity.arena.failed || s->copies.arena.failed ||
+           s->flow.arena.failed || s->anomalies.arena.failed ||
+           s->findings.arena.failed;
+}
+
 static void clear(void *session)
 {
     struct session *s = session;
@@ -243,6 +252,7 @@ int tp_cmd_dump(const struct tp_options *options, int argc, char **argv)
         .text = add_text,
         .json = add_json,
         .findings_json = add_findings,
+        .lost = lost,
         .clear = clear,
     };
     struct session s = {.frame = {.options = options}};

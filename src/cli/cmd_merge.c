@@ -196,6 +196,7 @@ int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
         .text = add_text,
         .json = tp_tensor_json,
         .findings_json = tp_tensor_findings,
+        .lost = tp_tensor_lost,
         .clear = clear,
     };
     struct session s = {.tensors = {.frame = {.options = options}}};

@@ -254,6 +254,13 @@ static void add_json(const void *session, struct tp_text *text)
     tp_report_replay_json(&report, text);
 }
 
+static bool lost(const void *session)
+{
+    const struct session *s = session;
+    return tp_dump_lost(&s->dump) || s->results.arena.failed ||
+           s->findings.arena.failed;
+}
+
 static void clear(void *session)
 {
     struct session *s = session;
@@ -280,6 +287,7 @@ int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
         .draw = draw,
         .text = add_text,
         .json = add_json,
+        .lost = lost,
         .clear = clear,
     };
     struct session s = {.frame = {.options = options}};

@@ -115,6 +115,7 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
         .text = tp_tensor_text,
         .json = tp_tensor_json,
         .findings_json = tp_tensor_findings,
+        .lost = tp_tensor_lost,
         .clear = tp_tensor_clear,
     };
     struct tp_tensor_session s = {.frame = {.options = options}};

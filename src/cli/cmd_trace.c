@@ -312,6 +312,14 @@ static void add_findings(const void *session, struct tp_text *text)
     tp_trace_findings_json(&report, text);
 }
 
+static bool lost(const void *session)
+{
+    const struct session *s = session;
+    return tp_trace_run_lost(&s->run) || tp_trace_run_lost(&s->after) ||
+           tp_trace_judged_lost(&s->judged) ||
+           tp_trace_judged_lost(&s->judged_after);
+}
+
 static void clear(void *session)
 {
     struct session *s = session;
@@ -336,6 +344,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .text = add_text,
         .json = add_json,
         .findings_json = add_findings,
+        .lost = lost,
         .clear = clear,
     };
     static const struct tp_frame_steps two = {
@@ -348,6 +357,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .draw = draw_comparison,
         .text = add_comparison,
         .json = add_comparison_json,
+        .lost = lost,
         .clear = clear,
     };
     struct session s = {.frame = {.options = options}};

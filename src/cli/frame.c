@@ -124,6 +124,8 @@ static enum tp_status write_results(struct tp_frame *frame,
         status = write_all(frame, err);
     if (status == TP_OK && tp_interrupted)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    if (status == TP_OK && frame->steps->lost(frame))
+        status = tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_staging_commit(folder, staging, &frame->replaced,
                                    frame->steps->report, err);
@@ -159,6 +161,8 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
         status = steps->read(frame, err);
     if (status == TP_OK && steps->judge)
         status = steps->judge(frame, err);
+    if (status == TP_OK && steps->lost(frame))
+        status = tp_fail_memory(err);
     if (status == TP_OK && writes)
         status = write_results(frame, err);
     if (status != TP_OK)

@@ -67,6 +67,9 @@ struct tp_frame_steps {
     void (*json)(const void *session, struct tp_text *text); /* --format */
     /* The file of findings; NULL: as `json`. */
     void (*findings_json)(const void *session, struct tp_text *text);
+    /* Whether words of the result were lost, since memory failed where nobody
+     * was told: asked before anything is kept or printed. */
+    bool (*lost)(const void *session);
     void (*clear)(void *session); /* all but the frame                     */
 };
 

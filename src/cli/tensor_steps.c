@@ -190,6 +190,14 @@ void tp_tensor_findings(const void *session, struct tp_text *text)
         &((const struct tp_tensor_session *)session)->findings, text);
 }
 
+bool tp_tensor_lost(const void *session)
+{
+    const struct tp_tensor_session *s = session;
+    return s->run.arena.failed || s->run.notes.failed ||
+           s->quant.arena.failed || s->pairs.arena.failed ||
+           s->findings.arena.failed || s->frame.figures.names.failed;
+}
+
 void tp_tensor_clear(void *session)
 {
     struct tp_tensor_session *s = session;

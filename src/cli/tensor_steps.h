@@ -42,6 +42,7 @@ void tp_tensor_text(const void *session, const struct tp_report_style *style,
                     struct tp_text *text);
 void tp_tensor_json(const void *session, struct tp_text *text);
 void tp_tensor_findings(const void *session, struct tp_text *text);
+bool tp_tensor_lost(const void *session);
 void tp_tensor_clear(void *session);
 
 #endif

@@ -356,3 +356,16 @@ void tp_comparison_clear(struct tp_comparison *comparison)
     tp_arena_clear(&comparison->arena);
     memset(comparison, 0, sizeof *comparison);
 }
+
+bool tp_comparison_lost(const struct tp_comparison *comparison)
+{
+    bool lost = comparison->arena.failed || comparison->notes.failed ||
+                tp_dump_lost(&comparison->a.dump) ||
+                tp_dump_lost(&comparison->b.dump);
+    for (size_t i = 0; i < comparison->pair_count; i++) {
+        const struct tp_compare_pair *pair = &comparison->pairs[i];
+        lost |= pair->a.arena.failed || pair->b.arena.failed ||
+                pair->arena.failed;
+    }
+    return lost;
+}

@@ -39,6 +39,9 @@ struct tp_comparison {
     struct tp_notes notes;
 };
 
+/* Whether a text of it was lost for want of memory. */
+bool tp_comparison_lost(const struct tp_comparison *comparison);
+
 /*
  * Reads both, matches and compares them. `comparison` is zeroed by the caller
  * and released with tp_comparison_clear, also after a failure: those of

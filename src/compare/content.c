@@ -24,3 +24,12 @@ void tp_content_clear(struct tp_content *content)
     tp_arena_clear(&content->arena);
     memset(content, 0, sizeof *content);
 }
+
+bool tp_content_lost(const struct tp_content *content)
+{
+    bool lost = content->arena.failed;
+    for (size_t side = 0; side < 2; side++)
+        lost |= content->sides[side].arena.failed ||
+                content->sides[side].notes.failed;
+    return lost;
+}

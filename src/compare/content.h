@@ -54,4 +54,7 @@ struct tp_content {
 /* Releases everything; empty afterwards. */
 void tp_content_clear(struct tp_content *content);
 
+/* Whether a text of it was lost for want of memory. */
+bool tp_content_lost(const struct tp_content *content);
+
 #endif

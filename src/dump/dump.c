@@ -58,6 +58,14 @@ void tp_dump_clear(struct tp_dump *dump)
     memset(dump, 0, sizeof *dump);
 }
 
+bool tp_dump_lost(const struct tp_dump *dump)
+{
+    bool lost = dump->arena.failed || dump->notes.failed;
+    for (size_t i = 0; i < dump->place_count; i++)
+        lost |= dump->places[i].arena.failed;
+    return lost;
+}
+
 const char *tp_dump_source_name(const struct tp_dump_place *place,
                                 enum tp_dump_json json)
 {

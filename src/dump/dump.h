@@ -168,6 +168,9 @@ struct tp_dump {
 /* Releases everything; it is empty afterwards. */
 void tp_dump_clear(struct tp_dump *dump);
 
+/* Whether a text of it was lost for want of memory. */
+bool tp_dump_lost(const struct tp_dump *dump);
+
 /* Makes a place of which nothing is known. */
 void tp_dump_place_init(struct tp_dump_place *place);
 

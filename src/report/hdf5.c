@@ -187,6 +187,15 @@ static bool is_mostly_text(const struct writer *w)
     return 2 * text > w->row_size;
 }
 
+/* Not as H5Pset_deflate does: it lets the library store rows as they are where
+ * memory ends, so that equal tables give unlike files. */
+static bool add_filter(const struct writer *w, H5Z_filter_t filter,
+                       const unsigned *level)
+{
+    return H5Pset_filter(w->properties, filter, H5Z_FLAG_MANDATORY,
+                         level != NULL, level) >= 0;
+}
+
 /* Time stamps are left out, so that equal tables give equal files. */
 static bool make_dataset(struct writer *w, hid_t file)
 {
@@ -196,8 +205,8 @@ static bool make_dataset(struct writer *w, hid_t file)
     w->properties = H5Pcreate(H5P_DATASET_CREATE);
     if (w->space < 0 || w->properties < 0 ||
         H5Pset_chunk(w->properties, 1, &chunk) < 0 ||
-        (!is_mostly_text(w) && H5Pset_shuffle(w->properties) < 0) ||
-        H5Pset_deflate(w->properties, DEFLATE_LEVEL) < 0 ||
+        (!is_mostly_text(w) && !add_filter(w, H5Z_FILTER_SHUFFLE, NULL)) ||
+        !add_filter(w, H5Z_FILTER_DEFLATE, &(unsigned){DEFLATE_LEVEL}) ||
         H5Pset_attr_phase_change(w->properties, COMPACT, COMPACT) < 0 ||
         H5Pset_obj_track_times(w->properties, 0) < 0 ||
         !make_group(file, w->table->name))

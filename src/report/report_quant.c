@@ -43,10 +43,11 @@ static void choose_columns(const struct tp_quant_plan *plan,
     }
 }
 
-/* Makes room for the names of the first `most` places; 0: all. */
+/* Makes room for the names of the first `most` places, 0: all, in a table of
+ * `text`. */
 static void measure_names(const struct tp_quant *quant,
                           enum tp_quant_grouping grouping, size_t most,
-                          struct layout *layout)
+                          struct layout *layout, struct tp_text *text)
 {
     struct tp_text words = {0};
     size_t lines = 0;
@@ -60,6 +61,7 @@ static void measure_names(const struct tp_quant *quant,
         size_t width = words.length < NAME_MOST ? words.length : NAME_MOST;
         if (width > layout->name_width)
             layout->name_width = width;
+        text->failed |= words.failed;
     }
     tp_text_clear(&words);
 }
@@ -125,7 +127,7 @@ static void add_names(const struct tp_quant *quant, size_t most,
     choose_columns(&quant->run->plan, &layout);
     if (layout.count == 0)
         return;
-    measure_names(quant, TP_QUANT_BY_NAME, most, &layout);
+    measure_names(quant, TP_QUANT_BY_NAME, most, &layout, text);
     tp_text_add(text, "\n%-*s", (int)layout.name_width + 2,
                 "SQNR by format [dB]");
     for (size_t i = 0; i < layout.count; i++)
@@ -166,7 +168,7 @@ static void add_places(const struct tp_quant *quant, size_t most,
 {
     struct layout layout = {.count = 0};
     size_t lines = 0;
-    measure_names(quant, TP_QUANT_BY_PLACE, most, &layout);
+    measure_names(quant, TP_QUANT_BY_PLACE, most, &layout, text);
     tp_text_add(text, "\nRecommended for each place\n");
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

@@ -148,11 +148,13 @@ static hid_t make_set(hid_t file, int part, hid_t type, hsize_t count,
 {
     const hid_t space = H5Screate_simple(1, &count, NULL);
     const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const unsigned level = DEFLATE_LEVEL;
     bool done = space >= 0 && properties >= 0 &&
                 H5Pset_obj_track_times(properties, false) >= 0;
     if (done && deflated)
         done = H5Pset_chunk(properties, 1, &count) >= 0 &&
-               H5Pset_deflate(properties, DEFLATE_LEVEL) >= 0;
+               H5Pset_filter(properties, H5Z_FILTER_DEFLATE,
+                             H5Z_FLAG_MANDATORY, 1, &level) >= 0;
     const hid_t set = done ? H5Dcreate2(file, part_names[part], type, space,
                                         H5P_DEFAULT, properties, H5P_DEFAULT)
                            : -1;

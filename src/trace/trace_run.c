@@ -398,6 +398,14 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
     return status;
 }
 
+bool tp_trace_run_lost(const struct tp_trace_run *run)
+{
+    bool lost = run->arena.failed || run->notes.failed;
+    for (size_t i = 0; i < run->trace_count; i++)
+        lost |= run->traces[i].events.arena.failed;
+    return lost;
+}
+
 void tp_trace_run_clear(struct tp_trace_run *run)
 {
     for (size_t i = 0; i < run->trace_count; i++)

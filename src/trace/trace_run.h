@@ -51,6 +51,9 @@ enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
  * tp_trace_collect; for tests, too. */
 void tp_trace_run_sort(struct tp_trace_run *run);
 
+/* Whether a text of it was lost for want of memory. */
+bool tp_trace_run_lost(const struct tp_trace_run *run);
+
 /* Releases everything; empty afterwards. */
 void tp_trace_run_clear(struct tp_trace_run *run);
 

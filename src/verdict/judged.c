@@ -25,6 +25,11 @@ void tp_trace_judged_clear(struct tp_trace_judged *judged)
     *judged = (struct tp_trace_judged){0};
 }
 
+bool tp_trace_judged_lost(const struct tp_trace_judged *judged)
+{
+    return judged->arena.failed || judged->notes.failed;
+}
+
 const char *tp_judge_text(struct tp_trace_judged *judged, const char *format,
                           ...)
 {

@@ -137,6 +137,9 @@ struct tp_trace_judged {
 /* The worst severity among the findings; 0 when there are none. */
 int tp_trace_judged_worst(const struct tp_trace_judged *judged);
 
+/* Whether a text of it was lost for want of memory. */
+bool tp_trace_judged_lost(const struct tp_trace_judged *judged);
+
 /* Releases everything; empty afterwards. */
 void tp_trace_judged_clear(struct tp_trace_judged *judged);
 
