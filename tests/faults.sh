@@ -3,7 +3,8 @@
 # Calls that fail, one after the other: tests/faults/loop.c runs the program
 # over small inputs, each time with another allocation, file operation or start
 # of a process failing (tests/faults/inject.c). A sample, or, with TP_FAULTS=all
-# (`make check-faults`), every call. Needs: TPROF, srcdir, CC.
+# (`make check-faults`), every call; TP_FAULTS=NAME: that of one command. Needs:
+# TPROF, srcdir, CC.
 
 [ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
 if nm "$TPROF" 2> /dev/null | grep -q '__asan_\|__tsan_\|__ubsan_'; then
@@ -24,41 +25,66 @@ ${CC:-cc} -O1 -shared -fPIC -o "$work/inject.so" \
 unset TZ TPROF_INPUT
 passed=0 failed=0
 
-# loops STEP FOLDER OLDER -- WORD...: every kind of call of a run, in FOLDER,
-# over the result of an earlier one, which is made by the words of OLDER; of
-# allocations every STEP-th.
+# loops NAME OLDER -- WORD...: every kind of call of a run in folder NAME, whose
+# result goes to `out`, over that of an earlier run, which is made by the words
+# of OLDER; "": there is none, and what is printed is all. In a sample RUNS
+# runs of each kind.
 loops()
 {
-    local step=$1 folder=$2 older=$3 kind how
-    shift 4
+    local name=$1 older=$2 kind how runs=${RUNS:-60} sample=yes
+    shift 3
+    case ${TP_FAULTS:-} in
+    '') ;;
+    all | "$name") runs=0 sample=no ;;
+    *) return ;;
+    esac
+    cd "$work/$name" && mkdir older || exit 99
     # shellcheck disable=SC2086
-    (cd "$folder" && "$TPROF" $older --output_dir older --jobs 1 > /dev/null)
+    [ -z "$older" ] || "$TPROF" $older --output_dir older --jobs 1 > /dev/null
     for kind in memory files start; do
         for how in once on; do
-            [ $kind = memory ] || step=1
-            [ $kind = memory ] && [ "$TP_FAULTS" != all ] && [ $how = on ] &&
-                continue
-            [ "$TP_FAULTS" != all ] || step=1
-            if (cd "$folder" && "$work/loop" "$work/inject.so" $kind $how \
-                $step 1 "$TPROF" "$@" --output_dir out --jobs 1); then
+            [ $kind$how$sample != memoryonyes ] || continue
+            if "$work/loop" "$work/inject.so" $kind $how $runs "$TPROF" "$@"
+            then
                 passed=$((passed + 1))
             else
-                echo "FAIL $1: $kind $how"
+                echo "FAIL $name: $kind $how"
                 failed=$((failed + 1))
             fi
         done
     done
+    cd "$work" || exit 99
 }
 
+data=$srcdir/testdata
 cd "$work" || exit 99
-mkdir tensors trace
-logs=$srcdir/testdata/logs
+mkdir tensors trace figures dump compare replay check inspect
+logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
+some_logs figures/in 2
+some_logs figures/first 1
 make_trace trace/a.json
 make_trace trace/b.json 3000
-loops 151 tensors "tensors --tensor_dir first --no_plots" -- \
-    tensors --tensor_dir in --no_plots
-loops 151 trace "trace a.json --no_plots" -- trace b.json --no_plots
+cp -R "$data/msprobe/step0" "$data/msprobe/step1" dump
+cp -R "$data/msprobe/step0" "$data/msprobe/step1" compare
+cp -R "$data/replay/step3" "$data/replay/step0" replay
+cp "$data"/check/bad-adam_eps_half.py "$data"/check/bad-amax_history_1.sh check
+cp "$data"/torch/good-*.pt inspect
+to="--output_dir out --jobs 1"
+# shellcheck disable=SC2086
+{
+    loops tensors "tensors --tensor_dir first --no_plots" -- \
+        tensors --tensor_dir in --no_plots $to
+    loops trace "trace a.json --no_plots" -- trace b.json --no_plots $to
+    RUNS=8 loops figures "tensors --tensor_dir first" -- \
+        tensors --tensor_dir in $to
+    loops dump "dump step1" -- dump step0 $to
+    loops compare "compare step0 step0 --no_plots" -- \
+        compare step0 step1 --no_plots $to
+    loops replay "replay step0 --no_plots" -- replay step3 --no_plots $to
+    loops check "" -- check .
+    loops inspect "" -- inspect .
+}
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -223,7 +223,8 @@ static enum tp_status read_directory(struct finder *finder, const char *path)
     struct dirent **names;
     int count = scandir(path, &names, not_dots, by_name);
     if (count < 0)
-        return add_problem(finder, path);
+        return errno == ENOMEM ? tp_fail_memory(finder->err)
+                               : add_problem(finder, path);
     enum tp_status status = TP_OK;
     for (int i = 0; i < count; i++) {
         if (status == TP_OK) {

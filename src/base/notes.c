@@ -23,6 +23,16 @@ const char *tp_arena_format(struct tp_arena *arena, const char *format, ...)
     return text;
 }
 
+const char *tp_arena_take(struct tp_arena *arena, struct tp_text *text)
+{
+    const char *kept =
+        text->failed ? NULL
+                     : tp_arena_text(arena, tp_text_get(text), text->length);
+    arena->failed |= text->failed;
+    tp_text_clear(text);
+    return kept;
+}
+
 void tp_notes_add(struct tp_notes *notes, const char *text)
 {
     if (*text == '\0')

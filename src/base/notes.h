@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 /*
  * Texts that are worded as printf does and live in an arena, and lists of
@@ -21,6 +22,10 @@ const char *tp_arena_vformat(struct tp_arena *arena, const char *format,
                              va_list args);
 const char *tp_arena_format(struct tp_arena *arena, const char *format, ...)
     TP_PRINTF(2, 3);
+
+/* Moves a text into the arena, whole; NULL when memory ended, there or while
+ * the text grew. It is empty afterwards. */
+const char *tp_arena_take(struct tp_arena *arena, struct tp_text *text);
 
 /* All-zero bytes are an empty list; the texts are an arena's. */
 struct tp_notes {

@@ -47,6 +47,16 @@ static bool keeps(const struct tp_shell_reader *reader,
     return same > 0 && same == variable->count;
 }
 
+/* False: it is not known what the variable holds. */
+static bool give(struct tp_shell_reader *reader,
+                 struct tp_shell_variable *variable, struct tp_shell_word word,
+                 uint32_t arm)
+{
+    enum tp_status status = tp_shell_give(variable, word, arm);
+    reader->failed |= status == TP_E_MEMORY;
+    return status == TP_OK;
+}
+
 static void assign(struct tp_shell_reader *reader, const char *name,
                    size_t length, size_t first, bool adds)
 {
@@ -65,10 +75,10 @@ static void assign(struct tp_shell_reader *reader, const char *name,
     if (!adds)
         tp_shell_forget(&reader->names, variable, reader->arm);
     if (!variable->known && adds) /* to what the environment holds */
-        tp_shell_give(variable, outside, 0);
+        give(reader, variable, outside, 0);
     variable->known = true;
     for (size_t i = first + skip; i < reader->count; i++) {
-        if (!tp_shell_give(variable, reader->words[i], reader->arm))
+        if (!give(reader, variable, reader->words[i], reader->arm))
             variable->known = false;
     }
 }

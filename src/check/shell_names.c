@@ -117,15 +117,18 @@ void tp_shell_forget(struct tp_shell_names *names,
     variable->count = kept;
 }
 
-bool tp_shell_give(struct tp_shell_variable *variable,
+enum tp_status tp_shell_give(struct tp_shell_variable *variable,
                    struct tp_shell_word word, uint32_t arm)
 {
-    if (variable->count >= MOST_ITEMS ||
-        tp_grow(&variable->items, &variable->capacity, variable->count + 1,
-                sizeof *variable->items, NULL) != TP_OK)
-        return false;
-    variable->items[variable->count++] = (struct tp_shell_item){word, arm, 0};
-    return true;
+    enum tp_status status =
+        variable->count < MOST_ITEMS
+            ? tp_grow(&variable->items, &variable->capacity,
+                      variable->count + 1, sizeof *variable->items, NULL)
+            : TP_E_LIMIT;
+    if (status == TP_OK)
+        variable->items[variable->count++] =
+            (struct tp_shell_item){word, arm, 0};
+    return status;
 }
 
 void tp_shell_names_clear(struct tp_shell_names *names)

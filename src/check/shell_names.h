@@ -73,8 +73,8 @@ bool tp_shell_item_in(const struct tp_shell_names *names,
 void tp_shell_forget(struct tp_shell_names *names,
                      struct tp_shell_variable *variable, uint32_t arm);
 
-/* Adds a word, in that branch. False: no memory, or there are too many. */
-bool tp_shell_give(struct tp_shell_variable *variable,
+/* Adds a word, in that branch. TP_E_MEMORY; TP_E_LIMIT, there are too many. */
+enum tp_status tp_shell_give(struct tp_shell_variable *variable,
                    struct tp_shell_word word, uint32_t arm);
 
 /* Releases everything but names and texts, which are the arena's. */

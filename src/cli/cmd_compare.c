@@ -87,6 +87,8 @@ static enum tp_status write_sheet(struct session *s,
     enum tp_status status =
         tp_compare_sheet_make(pair, s->comparison.mode, &sheet, err);
     name_sheet(s, pair, time, &name);
+    if (status == TP_OK && name.failed)
+        status = tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_output_csv(s->frame.options, tp_text_get(&name),
                                &sheet.table, err);

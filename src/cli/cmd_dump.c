@@ -114,7 +114,8 @@ static enum tp_status read_dump(void *session, struct tp_error *err)
     if (status != TP_OK)
         return status;
     tp_dump_findings_sort(&s->findings);
-    s->frame.damaged = tp_dump_findings_damage(&s->findings);
+    s->frame.damaged = tp_dump_findings_damage(&s->findings) ||
+                       s->flow.unread.count || s->copies.unread.count;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return tp_dump_tree_make(&s->dump, &s->findings, &s->tree, err);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/notes.h"
 #include "cli/cli.h"
 #include "figures/replay_figures.h"
 #include "figures/trace_compare_figures.h"
@@ -192,8 +193,7 @@ static enum tp_status describe(const struct tp_options *options,
         struct tp_text path = {0};
         tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
                     tp_plot_format_name(options->plot_format));
-        line->path = tp_arena_text(arena, tp_text_get(&path), path.length);
-        tp_text_clear(&path);
+        line->path = tp_arena_take(arena, &path);
         if (!line->path)
             return tp_fail_memory(err);
         line->reason = why_not_drawn(options, figure);

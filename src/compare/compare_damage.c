@@ -103,8 +103,11 @@ static enum tp_status tell_nonfinite(struct look *look, bool of_b, bool *found,
     struct tp_dump_damage damage = {.read = false};
     enum tp_status status = tp_dump_damage_nonfinite(
         look->readers, of_b ? look->b : look->a, &damage, err);
-    *found = status == TP_OK && damage.read;
-    if (*found) {
+    *found = status == TP_OK && (damage.read || damage.unread.length);
+    if (*found && !damage.read) {
+        tp_text_add(&look->words, "which elements of %c are NaN or Inf is %s",
+                    of_b ? 'B' : 'A', tp_text_get(&damage.unread));
+    } else if (*found) {
         look->id = tp_damage_shapes[damage.shape.name].id;
         const char *cause = look->first ? damage.cause : "";
         tp_text_add(&look->words, "of %c %s%s%s", of_b ? 'B' : 'A',
@@ -152,6 +155,12 @@ static enum tp_status look_at(struct look *look,
                                                 &look->damage, err);
     if (status == TP_OK && look->damage.read)
         status = judge(look, err);
+    else if (look->damage.unread.length)
+        tp_text_add(&look->words, "which elements differ is %s",
+                    tp_text_get(&look->damage.unread));
+    look->comparison->a.damaged += look->damage.unread.length > 0;
+    if (look->words.failed)
+        status = tp_fail_memory(err);
     if (status == TP_OK && look->words.length) {
         const char *words =
             tp_arena_text(&look->comparison->arena, tp_text_get(&look->words),

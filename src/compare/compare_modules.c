@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/search.h"
 
 /* What msprobe calls the class of the whole. */
@@ -126,11 +127,7 @@ const char *tp_compare_modules_name(const struct tp_compare_modules *layers,
         tp_text_bytes(&text, parsed.path.at, parsed.path.length);
     /* what is behind the class: direction, number, place */
     tp_text_add(&text, "%s", parsed.class_name.at + parsed.class_name.length);
-    const char *made =
-        text.failed ? NULL
-                    : tp_arena_text(arena, tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return made;
+    return tp_arena_take(arena, &text);
 }
 
 void tp_compare_modules_clear(struct tp_compare_modules *layers)

@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/order.h"
 #include "base/text.h"
 
 /* Names of a row that are told; of more, how many. */
 enum { MOST_NAMES = 64 };
-
-static const char *keep(struct tp_arena *arena, struct tp_text *text)
-{
-    const char *kept =
-        text->failed ? NULL
-                     : tp_arena_text(arena, tp_text_get(text), text->length);
-    tp_text_clear(text);
-    return kept;
-}
 
 /* --- words ---------------------------------------------------------------- */
 
@@ -130,7 +122,7 @@ static const char *names_of(const struct tp_content *content,
                     content->sides[side].tensors[match->items[side][i]].name);
     if (count > MOST_NAMES)
         tp_text_add(&text, ", and %zu more", count - MOST_NAMES);
-    return keep(arena, &text);
+    return tp_arena_take(arena, &text);
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -150,10 +142,10 @@ static bool set_row(const struct tp_content *content,
         .left_count = (int64_t)match->counts[0],
         .right_count = (int64_t)match->counts[1],
         .relation = tp_content_relation_words[match->relation],
-        .words = keep(arena, &words),
+        .words = tp_arena_take(arena, &words),
         .dtype = tp_dtype_info(match->dtype)->name,
         .axis = proof->how == TP_CONTENT_ALONG ? proof->axis : -1,
-        .permutation = keep(arena, &axes),
+        .permutation = tp_arena_take(arena, &axes),
         .row_block = proof->how == TP_CONTENT_ROWS ? proof->block : -1,
         .cast = match->cast,
         .constant = match->constant,

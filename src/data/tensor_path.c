@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/text.h"
 
 /* "~" and a number of 64 bits. */
@@ -56,9 +57,5 @@ const char *tp_tensor_path(struct tp_arena *arena, const char *name,
             tp_utf8_cut(text.data, TP_TENSOR_PATH_MAX - 1 - TAIL_BYTES);
         tp_text_add(&text, "~%016" PRIx64, hash(name, length));
     }
-    const char *path =
-        text.failed ? NULL
-                    : tp_arena_text(arena, tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return path;
+    return tp_arena_take(arena, &text);
 }

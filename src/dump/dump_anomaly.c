@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "dump/dump_comm.h"
 #include "dump/dump_health.h"
 #include "dump/dump_seen.h"
@@ -390,9 +391,7 @@ static enum tp_status look_at_outputs(struct tracer *tracer, size_t at,
 
 static const char *text_of(struct tracer *tracer, struct tp_text *text)
 {
-    const char *own =
-        tp_arena_text(&tracer->out->arena, tp_text_get(text), text->length);
-    tp_text_clear(text);
+    const char *own = tp_arena_take(&tracer->out->arena, text);
     return own ? own : "";
 }
 
@@ -403,9 +402,11 @@ static const char *item_words(struct tracer *tracer, size_t at, size_t item)
     const struct tp_dump_item *tensor = &tracer->place->items[item];
     struct tp_text name = {0}, text = {0};
     tp_dump_item_name(call, tensor, "kwargs", &name);
-    const char *words = tp_text_get(&name) + strlen(call->key);
+    const char *words =
+        tp_text_get(&name) + (name.failed ? 0 : strlen(call->key));
     tp_text_add(&text, "%s: %s", words + (*words == '.'),
                 tp_health_words(tp_health_of(tensor)));
+    text.failed |= name.failed;
     tp_text_clear(&name);
     return text_of(tracer, &text);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "dump/dump_health.h"
@@ -136,11 +137,7 @@ static enum tp_status add_entry(struct matcher *matcher,
                                 struct tp_dump_part part, struct tp_text *text,
                                 struct tp_error *err)
 {
-    const char *own =
-        text->failed
-            ? NULL
-            : tp_arena_text(&matcher->arena, tp_text_get(text), text->length);
-    tp_text_clear(text);
+    const char *own = tp_arena_take(&matcher->arena, text);
     enum tp_status status =
         own ? tp_grow(&matcher->entries, &matcher->capacity, matcher->count + 1,
                       sizeof *matcher->entries, err)

@@ -210,16 +210,14 @@ static enum tp_status provide(struct tp_contents *contents,
     return TP_OK;
 }
 
-enum tp_status tp_contents_make(struct tp_dump_place *place,
-                                struct tp_pool *pool,
-                                const volatile sig_atomic_t *stop,
+enum tp_status tp_contents_make(const struct tp_dump_print_from *from,
                                 struct tp_contents *contents,
                                 struct tp_error *err)
 {
-    *contents = (struct tp_contents){.place = place};
+    *contents = (struct tp_contents){.place = from->place};
     enum tp_status status = provide(contents, err);
     if (status == TP_OK)
-        status = tp_dump_prints_take(place, pool, stop, contents->prints, err);
+        status = tp_dump_prints_take(from, contents->prints, err);
     if (status == TP_OK)
         status = sort_entries(contents, err);
     if (status == TP_OK)

@@ -34,9 +34,7 @@ struct tp_contents {
 
 /* Takes prints and sorts them. Release with tp_contents_clear, also after a
  * failure: TP_E_MEMORY, TP_E_INTERRUPTED. */
-enum tp_status tp_contents_make(struct tp_dump_place *place,
-                                struct tp_pool *pool,
-                                const volatile sig_atomic_t *stop,
+enum tp_status tp_contents_make(const struct tp_dump_print_from *from,
                                 struct tp_contents *contents,
                                 struct tp_error *err);
 void tp_contents_clear(struct tp_contents *contents);

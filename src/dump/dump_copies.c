@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/order.h"
 #include "dump/dump_copy_list.h"
 #include "dump/dump_pair.h"
@@ -79,7 +80,8 @@ static enum tp_status is_near(const struct judge *judge,
     *share = NAN;
     *near = tp_dump_item_numel(x) == tp_dump_item_numel(y);
     if (*near && x->file && y->file)
-        status = tp_dump_pair_compare(x, y, &pair, err);
+        status = tp_dump_pair_compare(x, y, &pair, &judge->out->unread,
+                                      &judge->out->arena, err);
     if (pair.read && pair.numel)
         *share = (double)pair.differing / (double)pair.numel;
     bool told = true;
@@ -141,9 +143,7 @@ static enum tp_status add_row(struct judge *judge, const struct tp_copy *odd,
         return status;
     tp_dump_item_name(&place->calls[odd->call], item_of(judge, odd), "kwargs",
                       &name);
-    const char *own =
-        tp_arena_text(&out->arena, tp_text_get(&name), name.length);
-    tp_text_clear(&name);
+    const char *own = tp_arena_take(&out->arena, &name);
     out->rows[out->count++] = (struct tp_dump_copy_row){
         .step = place->step,
         .rank = odd->rank,

@@ -5,6 +5,7 @@
 #include "data/table.h"
 #include "dump/dump.h"
 #include "dump/dump_findings.h"
+#include "dump/dump_unread.h"
 
 /*
  * Whether ranks that should have equal tensors do: parameters of modules,
@@ -32,6 +33,7 @@ struct tp_dump_copies {
     size_t compared; /* tensors that several ranks have                    */
     size_t equal;    /* on all of them                                     */
     size_t sharded;  /* that most ranks have parts of, or other tensors    */
+    struct tp_dump_unread unread;
     struct tp_arena arena;
 };
 

@@ -21,13 +21,18 @@ struct opened {
     const struct tp_tensor *tensor;
 };
 
-static void open_item(const struct tp_dump_item *item, struct opened *opened)
+static enum tp_status open_item(const struct tp_dump_item *item,
+                                struct opened *opened, struct tp_error *err)
 {
-    memset(opened, 0, sizeof *opened);
+    enum tp_status status = TP_OK;
     if (item->file)
-        opened->tensor = tp_dump_item_open(item, &opened->file);
+        status =
+            tp_dump_item_open(item, &opened->file, &opened->tensor, err);
+    if (status != TP_OK)
+        tp_while(err, "reading %s", item->file);
     if (opened->tensor && opened->tensor->numel == 0)
         opened->tensor = NULL;
+    return status;
 }
 
 static void close_item(struct opened *opened)
@@ -63,16 +68,20 @@ static bool reshape(const struct tp_tensor *tensor, const struct tp_tensor *as,
     return true;
 }
 
-/* What a failure to read means: only these end the run. */
+/* What a failure to read means: of the others the words tell. */
 static enum tp_status judge(enum tp_status status,
                             const struct tp_error *failure,
-                            struct tp_error *err)
+                            struct tp_dump_damage *damage, struct tp_error *err)
 {
-    if (status != TP_E_MEMORY && status != TP_E_INTERRUPTED)
-        return TP_OK;
-    if (err)
-        *err = *failure;
-    return status;
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED) {
+        if (err)
+            *err = *failure;
+        return status;
+    }
+    if (status != TP_OK)
+        tp_text_add(&damage->unread, "not known: %s", failure->message);
+    return damage->words.failed || damage->unread.failed ? tp_fail_memory(err)
+                                                         : TP_OK;
 }
 
 static void find_shape(const struct tp_damage_found *found,
@@ -123,17 +132,18 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
                                    struct tp_dump_damage *damage,
                                    struct tp_error *err)
 {
-    struct opened x, y;
+    struct opened x = {.tensor = NULL}, y = {.tensor = NULL};
     struct tp_error failure = {.code = TP_OK};
-    enum tp_status status = TP_OK;
     damage->cause = "";
-    open_item(from, &x);
-    open_item(to, &y);
-    if (x.tensor && y.tensor && x.tensor->numel == y.tensor->numel)
+    enum tp_status status = open_item(from, &x, &failure);
+    if (status == TP_OK)
+        status = open_item(to, &y, &failure);
+    if (status == TP_OK && x.tensor && y.tensor &&
+        x.tensor->numel == y.tensor->numel)
         status = scan_pair(readers, &x, &y, damage, &failure);
     close_item(&x);
     close_item(&y);
-    return judge(status, &failure, err);
+    return judge(status, &failure, damage, err);
 }
 
 /* --- one tensor ----------------------------------------------------------- */
@@ -165,12 +175,11 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
                                         struct tp_dump_damage *damage,
                                         struct tp_error *err)
 {
-    struct opened opened;
+    struct opened opened = {.tensor = NULL};
     struct tp_error failure = {.code = TP_OK};
-    enum tp_status status = TP_OK;
     bool any = false;
     damage->cause = "";
-    open_item(item, &opened);
+    enum tp_status status = open_item(item, &opened, &failure);
     if (opened.tensor)
         status =
             scan_kind(readers, &opened, TP_DAMAGE_NAN, damage, &any, &failure);
@@ -178,11 +187,12 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
         status =
             scan_kind(readers, &opened, TP_DAMAGE_INF, damage, &any, &failure);
     close_item(&opened);
-    return judge(status, &failure, err);
+    return judge(status, &failure, damage, err);
 }
 
 void tp_dump_damage_clear(struct tp_dump_damage *damage)
 {
     tp_text_clear(&damage->words);
+    tp_text_clear(&damage->unread);
     memset(damage, 0, sizeof *damage);
 }

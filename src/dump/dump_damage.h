@@ -16,6 +16,8 @@ struct tp_dump_damage {
     struct tp_text words; /* "columns 4 and 5 of 64 along axis 1: ..."; of one
                              tensor a sentence: "Its NaN are in ..."; owned  */
     const char *cause;    /* "likely ..."; "": none                         */
+    struct tp_text unread; /* "not known: " and why a tensor could not be read;
+                              "": it could; owned                           */
 };
 
 /*

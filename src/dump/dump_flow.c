@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "dump/dump_content.h"
 #include "dump/dump_damage.h"
 #include "dump/dump_pair.h"
@@ -74,9 +75,7 @@ static const char *name_of(struct audit *audit, struct spot spot)
 {
     struct tp_text text = {0};
     tp_dump_item_name(call_of(spot), item_of(spot), "kwargs", &text);
-    const char *name =
-        tp_arena_text(&audit->flow->arena, tp_text_get(&text), text.length);
-    tp_text_clear(&text);
+    const char *name = tp_arena_take(&audit->flow->arena, &text);
     return name ? name : "";
 }
 
@@ -197,6 +196,8 @@ static enum tp_status add_pattern(struct audit *audit, struct spot from,
         row->damage = tp_damage_shapes[damage.shape.name].id;
         tp_text_add(text, " They are %s%s%s.", tp_text_get(&damage.words),
                     *damage.cause ? "; " : "", damage.cause);
+    } else if (damage.unread.length) {
+        tp_text_add(text, " Their pattern is %s.", tp_text_get(&damage.unread));
     }
     tp_dump_damage_clear(&damage);
     return status;
@@ -229,7 +230,8 @@ static enum tp_status judge_near(struct audit *audit, struct spot from,
     struct tp_dump_flow_row *row;
     bool smaller = false;
     enum tp_status status =
-        tp_dump_pair_compare(item_of(from), item_of(to), &pair, err);
+        tp_dump_pair_compare(item_of(from), item_of(to), &pair,
+                             &audit->flow->unread, &audit->flow->arena, err);
     if (status != TP_OK || !pair.read || !pair.differing || pair.clamped ||
         pair.differing > pair.numel / 10 || pair.changes < pair.numel / 32 ||
         was_written(from, to, pair.differing, &smaller))
@@ -511,8 +513,13 @@ static enum tp_status audit_rank(struct audit *audit, size_t at, bool *done,
         struct tp_contents *now = &contents[turn];
         tp_contents_clear(now);
         done[at] = true;
-        status =
-            tp_contents_make(&audit->dump->places[at], pool, stop, now, err);
+        const struct tp_dump_print_from from = {
+            .place = &audit->dump->places[at],
+            .pool = pool,
+            .stop = stop,
+            .unread = &audit->flow->unread,
+            .arena = &audit->flow->arena};
+        status = tp_contents_make(&from, now, err);
         audit->now = now;
         if (status == TP_OK)
             status = audit_place(audit, stop, err);

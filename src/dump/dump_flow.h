@@ -8,6 +8,7 @@
 #include "data/table.h"
 #include "dump/dump.h"
 #include "dump/dump_findings.h"
+#include "dump/dump_unread.h"
 
 /*
  * Whether what a call uses is what another call made: memory that changed
@@ -35,6 +36,7 @@ struct tp_dump_flow {
     size_t count, capacity;
     size_t inputs;  /* that files have                                     */
     size_t matched; /* that are, bit by bit, something before them         */
+    struct tp_dump_unread unread;
     struct tp_arena arena;
 };
 

@@ -198,6 +198,9 @@ static void add_where(const struct tp_dump_damage *damage, struct tp_text *text)
     if (damage->read && *words)
         tp_text_add(text, "%c%s%s%s. ", *words == 'i' ? 'I' : 'A', words + 1,
                     *damage->cause ? "; " : "", damage->cause);
+    else if (damage->unread.length)
+        tp_text_add(text, "Which elements these are is %s. ",
+                    tp_text_get(&damage->unread));
 }
 
 /* Whether there are communications before and after the call. */

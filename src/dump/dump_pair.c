@@ -22,6 +22,7 @@ struct side {
 
 struct comparison {
     struct side from, to;
+    const struct side *reads; /* the one that is read                      */
     struct tp_dump_pair *pair;
     enum tp_dtype dtype;
     unsigned char before[32]; /* the element before the stretch            */
@@ -33,12 +34,16 @@ struct comparison {
     double lowest, highest; /* of all of `to`                              */
 };
 
-static bool open_side(const struct tp_dump_item *item, struct side *side)
+static enum tp_status open_side(const struct tp_dump_item *item,
+                                struct side *side, struct tp_error *err)
 {
-    side->tensor = item->file ? tp_dump_item_open(item, &side->file) : NULL;
-    if (side->tensor)
+    if (!item->file)
+        return TP_OK;
+    enum tp_status status =
+        tp_dump_item_open(item, &side->file, &side->tensor, err);
+    if (status == TP_OK)
         tp_walk_ordered(side->tensor, &side->walk);
-    return side->tensor;
+    return status;
 }
 
 static void close_side(struct side *side)
@@ -99,24 +104,49 @@ static void compare_stretch(struct comparison *work, int64_t at, size_t n)
     memcpy(work->before, before, size);
 }
 
-static bool read_both(struct comparison *work)
+static enum tp_status read_both(struct comparison *work, struct tp_error *err)
 {
-    for (int64_t at = 0; at < work->pair->numel; at += STRETCH) {
+    enum tp_status status = TP_OK;
+    for (int64_t at = 0; at < work->pair->numel && status == TP_OK;
+         at += STRETCH) {
         int64_t left = work->pair->numel - at;
         size_t n = (size_t)(left < STRETCH ? left : STRETCH);
-        if (tp_walk_read(&work->from.walk, at, n, work->from.codes,
-                         work->from.room, NULL) != TP_OK ||
-            tp_walk_read(&work->to.walk, at, n, work->to.codes, work->to.room,
-                         NULL) != TP_OK)
-            return false;
-        compare_stretch(work, at, n);
+        work->reads = &work->from;
+        status = tp_walk_read(&work->from.walk, at, n, work->from.codes,
+                              work->from.room, err);
+        if (status != TP_OK)
+            break;
+        work->reads = &work->to;
+        status = tp_walk_read(&work->to.walk, at, n, work->to.codes,
+                              work->to.room, err);
+        if (status == TP_OK)
+            compare_stretch(work, at, n);
     }
-    return true;
+    return status;
+}
+
+static enum tp_status compare(struct comparison *work, struct tp_error *err)
+{
+    struct tp_dump_pair *pair = work->pair;
+    if (!work->from.tensor || !work->to.tensor ||
+        work->from.tensor->dtype != work->to.tensor->dtype ||
+        work->from.tensor->numel != work->to.tensor->numel)
+        return TP_OK;
+    work->dtype = work->from.tensor->dtype;
+    pair->numel = work->from.tensor->numel;
+    pair->size = tp_dtype_info(work->dtype)->size;
+    if (!provide(work))
+        return tp_fail_memory(err);
+    enum tp_status status = read_both(work, err);
+    pair->read = status == TP_OK;
+    return status;
 }
 
 enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                                     const struct tp_dump_item *to,
                                     struct tp_dump_pair *pair,
+                                    struct tp_dump_unread *unread,
+                                    struct tp_arena *arena,
                                     struct tp_error *err)
 {
     struct comparison work = {.pair = pair,
@@ -125,24 +155,27 @@ enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                               .high = -INFINITY,
                               .lowest = INFINITY,
                               .highest = -INFINITY};
-    enum tp_status status = TP_OK;
+    struct tp_error why = {.code = TP_OK};
     *pair = (struct tp_dump_pair){.first = -1, .last = -1};
-    if (open_side(from, &work.from) && open_side(to, &work.to) &&
-        work.from.tensor->dtype == work.to.tensor->dtype &&
-        work.from.tensor->numel == work.to.tensor->numel) {
-        work.dtype = work.from.tensor->dtype;
-        pair->numel = work.from.tensor->numel;
-        pair->size = tp_dtype_info(work.dtype)->size;
-        if (provide(&work))
-            pair->read = read_both(&work);
-        else
-            status = tp_fail_memory(err);
+    work.reads = &work.from;
+    enum tp_status status = open_side(from, &work.from, &why);
+    if (status == TP_OK) {
+        work.reads = &work.to;
+        status = open_side(to, &work.to, &why);
     }
+    if (status == TP_OK)
+        status = compare(&work, &why);
+    if (status == TP_E_MEMORY)
+        tp_fail_memory(err);
+    else if (status != TP_OK)
+        tp_dump_unread_add(unread, arena,
+                           work.reads == &work.from ? from->file : to->file,
+                           &why);
     pair->clamped = pair->differing && !work.several &&
                     ((work.limit == work.lowest && work.high < work.limit) ||
                      (work.limit == work.highest && work.low > work.limit));
     close_side(&work.from);
     close_side(&work.to);
     free(work.values);
-    return status;
+    return status == TP_E_MEMORY ? status : TP_OK;
 }

@@ -3,6 +3,7 @@
 #define TP_DUMP_DUMP_PAIR_H
 
 #include "dump/dump.h"
+#include "dump/dump_unread.h"
 
 /* Two tensors of a dump, bit by bit. */
 struct tp_dump_pair {
@@ -17,10 +18,13 @@ struct tp_dump_pair {
 };
 
 /* Compares them, `from` made before `to`, a piece of each in memory at a time.
- * TP_E_MEMORY only: what cannot be read is not. */
+ * What cannot be read leaves `read` false and is added to `unread`, with texts
+ * of the arena. TP_E_MEMORY only. */
 enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                                     const struct tp_dump_item *to,
                                     struct tp_dump_pair *pair,
+                                    struct tp_dump_unread *unread,
+                                    struct tp_arena *arena,
                                     struct tp_error *err);
 
 #endif

@@ -72,7 +72,8 @@ struct room {
 
 static enum tp_status take_samples(const struct tp_walk *walk,
                                    const struct room *room,
-                                   struct tp_dump_print *print)
+                                   struct tp_dump_print *print,
+                                   struct tp_error *err)
 {
     const struct tp_dtype_info *info = tp_dtype_info(print->dtype);
     enum tp_status status = TP_OK;
@@ -80,7 +81,7 @@ static enum tp_status take_samples(const struct tp_walk *walk,
         return TP_OK;
     for (int k = 0; k < TP_PRINT_SAMPLES && status == TP_OK; k++) {
         status = tp_walk_read(walk, place_of(k, print->numel), 1, room->codes,
-                              room->walk, NULL);
+                              room->walk, err);
         print->sample[k] = hash_of(room->codes, info->size);
         if (!is_zero(room->codes, info->size, info->kind == TP_CLASS_FLOAT))
             print->samples |= 1u << k;
@@ -90,7 +91,8 @@ static enum tp_status take_samples(const struct tp_walk *walk,
 
 static enum tp_status take_crc(const struct tp_walk *walk,
                                const struct room *room,
-                               struct tp_dump_print *print)
+                               struct tp_dump_print *print,
+                               struct tp_error *err)
 {
     const size_t size = tp_dtype_info(print->dtype)->size;
     const int64_t most = (int64_t)(READ_BYTES / size);
@@ -99,7 +101,7 @@ static enum tp_status take_crc(const struct tp_walk *walk,
     for (int64_t at = 0; at < print->numel && status == TP_OK; at += most) {
         int64_t n = print->numel - at < most ? print->numel - at : most;
         status =
-            tp_walk_read(walk, at, (size_t)n, room->codes, room->walk, NULL);
+            tp_walk_read(walk, at, (size_t)n, room->codes, room->walk, err);
         print->crc =
             libdeflate_crc32(print->crc, room->codes, (size_t)n * size);
     }
@@ -117,92 +119,131 @@ static bool is_whole(const struct tp_tensor *tensor, const struct tp_walk *walk)
                storage->size;
 }
 
-static void take(const struct tp_tensor *tensor, const struct room *room,
-                 struct tp_dump_print *print)
+static enum tp_status take(const struct tp_tensor *tensor,
+                           const struct room *room,
+                           struct tp_dump_print *print, struct tp_error *err)
 {
     struct tp_walk walk;
     tp_walk_ordered(tensor, &walk);
     print->dtype = tensor->dtype;
     print->numel = tensor->numel;
-    enum tp_status status = take_samples(&walk, room, print);
+    enum tp_status status = take_samples(&walk, room, print, err);
     if (is_whole(tensor, &walk))
         print->crc = tensor->storage->crc32;
     else if (status == TP_OK)
-        status = take_crc(&walk, room, print);
+        status = take_crc(&walk, room, print, err);
     print->known = status == TP_OK;
+    return status;
 }
 
-const struct tp_tensor *tp_dump_item_open(const struct tp_dump_item *item,
-                                          struct tp_tensor_file *file)
+enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
+                                 struct tp_tensor_file *file,
+                                 const struct tp_tensor **tensor,
+                                 struct tp_error *err)
 {
-    enum tp_status status = tp_tensor_file_open(item->file, file, NULL);
-    return status == TP_OK && item->tensor < file->tensor_count
-               ? &file->tensors[item->tensor]
-               : NULL;
+    enum tp_status status = tp_tensor_file_open(item->file, file, err);
+    *tensor = NULL;
+    if (status != TP_OK)
+        return status;
+    if (item->tensor >= file->tensor_count)
+        return tp_fail(err, TP_E_DAMAGED, -1, "it has no tensor %zu",
+                       item->tensor);
+    *tensor = &file->tensors[item->tensor];
+    return TP_OK;
 }
 
 /* --- places
  * ------------------------------------------------------------------- */
 
-struct taker {
-    struct tp_dump_place *place;
-    const volatile sig_atomic_t *stop;
-    struct tp_dump_print *prints;
-    struct room *rooms;           /* of each worker                        */
-    struct tp_tensor_file *files; /* the same                              */
+/* What a worker has. */
+struct worker {
+    struct room room;
+    struct tp_tensor_file file;
+    size_t unread, first; /* items, and the first of them                  */
+    struct tp_error why;  /* it could not be                               */
+    bool memory;          /* failed                                        */
 };
 
-static void take_task(void *context, size_t index, unsigned worker)
+struct taker {
+    const struct tp_dump_print_from *from;
+    struct tp_dump_print *prints;
+    struct worker *workers;
+};
+
+static void take_task(void *context, size_t index, unsigned number)
 {
-    struct taker *taker = context;
-    struct tp_dump_item *item = &taker->place->items[index];
-    struct tp_tensor_file *file = &taker->files[worker];
-    taker->prints[index] = (struct tp_dump_print){.known = false};
-    if (!item->file || (taker->stop && *taker->stop))
+    const struct taker *taker = context;
+    struct worker *worker = &taker->workers[number];
+    struct tp_dump_item *item = &taker->from->place->items[index];
+    struct tp_dump_print *print = &taker->prints[index];
+    const struct tp_tensor *tensor;
+    struct tp_error why = {.code = TP_OK};
+    *print = (struct tp_dump_print){.known = false};
+    if (!item->file || (taker->from->stop && *taker->from->stop))
         return;
-    const struct tp_tensor *tensor = tp_dump_item_open(item, file);
-    if (tensor)
-        take(tensor, &taker->rooms[worker], &taker->prints[index]);
-    tp_tensor_file_close(file);
-    item->has_crc = taker->prints[index].known;
-    item->crc = taker->prints[index].crc;
+    enum tp_status status =
+        tp_dump_item_open(item, &worker->file, &tensor, &why);
+    if (status == TP_OK)
+        status = take(tensor, &worker->room, print, &why);
+    tp_tensor_file_close(&worker->file);
+    item->has_crc = print->known;
+    item->crc = print->crc;
+    if (status == TP_OK)
+        return;
+    worker->memory |= status == TP_E_MEMORY;
+    if (worker->unread++ == 0 || index < worker->first) {
+        worker->first = index;
+        worker->why = why;
+    }
 }
 
-static bool provide(struct taker *taker, unsigned workers)
+/* What the workers could not read. */
+static void tell_unread(const struct taker *taker, unsigned workers)
 {
-    taker->rooms = calloc(workers, sizeof *taker->rooms);
-    taker->files = calloc(workers, sizeof *taker->files);
-    bool good = taker->rooms && taker->files;
-    for (unsigned i = 0; i < workers && good; i++)
-        good = tp_provide(&taker->rooms[i].codes, READ_BYTES) &&
-               tp_provide(&taker->rooms[i].walk, TP_CHUNK_BYTES);
-    return good;
+    const struct tp_dump_print_from *from = taker->from;
+    const struct worker *first = NULL;
+    size_t count = 0;
+    for (unsigned i = 0; i < workers; i++) {
+        const struct worker *worker = &taker->workers[i];
+        count += worker->unread;
+        if (worker->unread && (!first || worker->first < first->first))
+            first = worker;
+    }
+    if (!first)
+        return;
+    tp_dump_unread_add(from->unread, from->arena,
+                       from->place->items[first->first].file, &first->why);
+    from->unread->count += count - 1;
 }
 
-enum tp_status tp_dump_prints_take(struct tp_dump_place *place,
-                                   struct tp_pool *pool,
-                                   const volatile sig_atomic_t *stop,
+enum tp_status tp_dump_prints_take(const struct tp_dump_print_from *from,
                                    struct tp_dump_print *prints,
                                    struct tp_error *err)
 {
-    struct taker taker = {.place = place, .stop = stop, .prints = prints};
-    const unsigned workers = tp_pool_size(pool);
-    const bool good = provide(&taker, workers);
-    if (good)
-        tp_pool_for(pool, place->item_count, take_task, &taker);
-    for (unsigned i = 0; i < workers; i++) {
-        if (taker.rooms) {
-            free(taker.rooms[i].codes);
-            free(taker.rooms[i].walk);
-        }
-        if (taker.files)
-            tp_arena_clear(&taker.files[i].arena);
+    struct taker taker = {.from = from, .prints = prints};
+    const unsigned workers = tp_pool_size(from->pool);
+    taker.workers = calloc(workers, sizeof *taker.workers);
+    bool good = taker.workers;
+    for (unsigned i = 0; i < workers && good; i++)
+        good = tp_provide(&taker.workers[i].room.codes, READ_BYTES) &&
+               tp_provide(&taker.workers[i].room.walk, TP_CHUNK_BYTES);
+    if (good) {
+        tp_pool_for(from->pool, from->place->item_count, take_task, &taker);
+        tell_unread(&taker, workers);
     }
-    free(taker.rooms);
-    free(taker.files);
-    if (good && stop && *stop)
-        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    return good ? TP_OK : tp_fail_memory(err);
+    for (unsigned i = 0; taker.workers && i < workers; i++) {
+        struct worker *worker = &taker.workers[i];
+        good &= !worker->memory;
+        free(worker->room.codes);
+        free(worker->room.walk);
+        tp_arena_clear(&worker->file.arena);
+    }
+    free(taker.workers);
+    if (!good)
+        return tp_fail_memory(err);
+    return from->stop && *from->stop
+               ? tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted")
+               : TP_OK;
 }
 
 /* --- comparing

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "data/tensor_file.h"
 #include "dump/dump.h"
+#include "dump/dump_unread.h"
 
 /*
  * Fingerprints of what tensors hold: equal contents have equal ones, and
@@ -25,16 +26,22 @@ struct tp_dump_print {
     uint32_t sample[TP_PRINT_SAMPLES]; /* an element's bits, hashed        */
 };
 
+/* Where prints are taken of. */
+struct tp_dump_print_from {
+    struct tp_dump_place *place;
+    struct tp_pool *pool;
+    const volatile sig_atomic_t *stop; /* NULL: nobody stops it            */
+    struct tp_dump_unread *unread;
+    struct tp_arena *arena;
+};
+
 /*
  * Takes the prints of a place: prints[item_count], and sets the CRC of its
- * items. Tensors that are stored as a
- * whole have a CRC-32 in their archive, which is believed; others are read.
- * What cannot be read is not known: that is for the audit of files to say.
- * TP_E_MEMORY, TP_E_INTERRUPTED.
+ * items. Tensors that are stored as a whole have a CRC-32 in their archive,
+ * which is believed; others are read. What cannot be read is not known, and
+ * added to `unread`, with texts of the arena. TP_E_MEMORY, TP_E_INTERRUPTED.
  */
-enum tp_status tp_dump_prints_take(struct tp_dump_place *place,
-                                   struct tp_pool *pool,
-                                   const volatile sig_atomic_t *stop,
+enum tp_status tp_dump_prints_take(const struct tp_dump_print_from *from,
                                    struct tp_dump_print *prints,
                                    struct tp_error *err);
 
@@ -53,9 +60,12 @@ int tp_dump_print_count(const struct tp_dump_print *print);
  * tensors have, such as masks and counters, have few. */
 int tp_dump_print_values(const struct tp_dump_print *print);
 
-/* Opens the file of an item; its tensor, or NULL. Close the file, and clear its
- * arena, in any case. */
-const struct tp_tensor *tp_dump_item_open(const struct tp_dump_item *item,
-                                          struct tp_tensor_file *file);
+/* Opens the file of an item, which has one, for its tensor. Close the file, and
+ * clear its arena, in any case. Fails as tp_tensor_file_open, and with
+ * TP_E_DAMAGED when the tensor is not there. */
+enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
+                                 struct tp_tensor_file *file,
+                                 const struct tp_tensor **tensor,
+                                 struct tp_error *err);
 
 #endif

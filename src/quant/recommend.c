@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/notes.h"
 #include "data/dtype.h"
 
 static const struct tp_number *number_of(const struct tp_cast_group *group,
@@ -111,16 +112,6 @@ best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
             best = group;
     }
     return best;
-}
-
-static const char *keep_text(const struct tp_recommend_input *input,
-                             struct tp_text *text)
-{
-    const char *kept = NULL;
-    if (!text->failed)
-        kept = tp_arena_text(input->arena, tp_text_get(text), text->length);
-    tp_text_clear(text);
-    return kept;
 }
 
 static void add_scales(const struct tp_cast_group *group,
@@ -273,8 +264,8 @@ enum tp_status tp_recommend(const struct tp_recommend_input *input,
     if (plain && !takes_scale(input, plain, scaled))
         made->advised = number_of(plain, input->plan);
     explain(input, plain, scaled, &advice, &reason);
-    made->advice = keep_text(input, &advice);
-    made->reason = keep_text(input, &reason);
+    made->advice = tp_arena_take(input->arena, &advice);
+    made->reason = tp_arena_take(input->arena, &reason);
     if (!made->advice || !made->reason)
         return tp_fail_memory(err);
     return TP_OK;

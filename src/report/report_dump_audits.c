@@ -122,15 +122,29 @@ static void add_flow(const struct tp_dump_flow_row *row, struct tp_text *text)
     tp_text_add(text, "\n");
 }
 
+/* What an audit did not see. */
+static void add_unread(const struct tp_dump_unread *unread,
+                       struct tp_text *text)
+{
+    if (!unread->count)
+        return;
+    tp_text_add(text,
+                "  tensors that could not be read for it: %zu, the first ",
+                unread->count);
+    tp_text_printable(text, unread->first);
+    tp_text_add(text, "\n");
+}
+
 void tp_report_flow(const struct tp_dump_flow *flow, size_t most,
                     struct tp_text *text)
 {
-    if (!flow->inputs)
+    if (!flow->inputs && !flow->unread.count)
         return;
     tp_text_add(text,
                 "\nData flow\n  inputs that hold what a call before them gave "
                 "or was given: %zu of %zu\n",
                 flow->matched, flow->inputs);
+    add_unread(&flow->unread, text);
     if (flow->count)
         tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank", "call",
                     "kind", "input, and what it should be");
@@ -174,6 +188,7 @@ void tp_report_copies(const struct tp_dump_copies *copies, size_t most,
                 " that several ranks have: %zu equal on all, %zu not meant to "
                 "be, as far as the others of their kind tell\n",
                 copies->equal, copies->sharded);
+    add_unread(&copies->unread, text);
     if (copies->count)
         tp_text_add(text, "  %5s %5s %7s %9s %9s  %-10s %s\n", "step", "rank",
                     "against", "elements%", "norm%", "kind", "tensor");

@@ -5,9 +5,9 @@
  * compares what is there afterwards with the older one and with `good`, that of
  * an undisturbed run. Exit statuses, messages and trees decide.
  *
- *   loop LIBRARY KIND once|on STEP FIRST COMMAND...
+ *   loop LIBRARY KIND once|on RUNS COMMAND...
  *
- * Cost: a run for every STEP-th call from FIRST on.
+ * Cost: RUNS runs, whose calls lie evenly among all; 0: one for every call.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,6 +22,9 @@
 #include <unistd.h>
 
 enum { PATIENCE_S = 60, LONGEST = 4096, SOME_UNREAD = 3 };
+
+/* Begins the names of files that have the time in them: another each run. */
+#define TIMED "compare_result_"
 
 enum verdict {
     SAME,   /* as the undisturbed run                                      */
@@ -96,6 +99,8 @@ static int meet(const char *path, const struct stat *info, int type,
                 struct FTW *where)
 {
     (void)info;
+    if (!strncmp(path + where->base, TIMED, sizeof TIMED - 1))
+        return FTW_CONTINUE;
     if (path[where->base] == '.') {
         walk_hidden = true;
         return FTW_SKIP_SUBTREE;
@@ -252,12 +257,12 @@ static enum verdict judge(int status, int good_status)
 
 int main(int argc, char **argv)
 {
-    if (argc < 7)
+    if (argc < 6)
         return 99;
-    char **command = argv + 5;
+    char **command = argv + 4;
     const char *kind = argv[2];
     const bool on = !strcmp(argv[3], "on");
-    const long step = atol(argv[4]), first = atol(argv[5]);
+    const long wanted = atol(argv[4]);
     command[0] = argv[1];
     long counts[VERDICTS] = {0}, bad = 0, all = 0;
     copy_tree("older", "out");
@@ -269,7 +274,8 @@ int main(int argc, char **argv)
     rename("stdout", "stdout.good");
     rename("stderr", "stderr.good");
     copy_tree("out", "good");
-    for (long at = first; at <= all; at += step) {
+    const long step = wanted && all > wanted ? all / wanted : 1;
+    for (long at = 1; at <= all; at += step) {
         copy_tree("older", "out");
         int status = run(command, kind, at, on);
         enum verdict verdict = judge(status, good_status);
