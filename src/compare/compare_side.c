@@ -348,7 +348,7 @@ static void note_sources(struct tp_compare_side *side)
 {
     struct tp_dump *dump = &side->dump;
     for (size_t i = 0; i < dump->place_count; i++)
-        for (int k = 0; k < TP_DUMP_STACK; k++) {
+        for (int k = 0; k < TP_DUMP_JSONS; k++) {
             const struct tp_dump_source *source = &dump->places[i].sources[k];
             if (source->status == TP_OK)
                 continue;

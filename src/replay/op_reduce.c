@@ -342,25 +342,29 @@ static double place_of(const struct tp_axes *axes, int64_t i)
     return axis < 0 ? 0 : (double)axes->walk.index[axis];
 }
 
-/* The extreme of each cell into `output`, and the place of the first of it. */
-static bool find_extremes(struct tp_axes *axes, tp_point_fn *choose,
-                          struct tp_array *output, double *places)
+/* The extreme of each cell into `output`, and the place of the first of it;
+ * *equals: of some cell there are several. */
+static enum tp_status find_extremes(struct tp_axes *axes, tp_point_fn *choose,
+                                    struct tp_array *output, double *places,
+                                    bool *equals, struct tp_error *err)
 {
-    bool equals = false;
     int64_t *seen = calloc((size_t)output->count + 1, sizeof *seen);
-    for (int64_t i = 0; seen && i < axes->input->count; i++) {
+    *equals = false;
+    if (!seen)
+        return tp_fail_memory(err);
+    for (int64_t i = 0; i < axes->input->count; i++) {
         const int64_t at = axes->walk.at[1];
         const double x[2] = {output->value[at], axes->input->value[i]};
         double terms;
         const double value = seen[at]++ ? choose(x, &terms) : x[1];
-        equals |= seen[at] > 1 && x[0] == x[1];
+        *equals |= seen[at] > 1 && x[0] == x[1];
         if (seen[at] == 1 || !(value == x[0] || (isnan(x[0]))))
             places[at] = place_of(axes, i);
         output->value[at] = value;
         tp_array_walk_next(&axes->walk);
     }
     free(seen);
-    return equals || !seen;
+    return TP_OK;
 }
 
 /* max and min: the extreme, and along an axis also where it is. */
@@ -380,13 +384,14 @@ TP_KERNEL(tp_run_extreme)
     double *places = calloc((size_t)output->count + 1, sizeof *places);
     if (!places)
         return tp_fail_memory(err);
-    find_extremes(&axes, row->point, output, places);
+    bool equals;
+    status = find_extremes(&axes, row->point, output, places, &equals, err);
     for (int64_t i = 0; indices && i < output->count; i++)
         indices->value[i] = places[i];
     for (int64_t i = 0; output->dtype == TP_BOOL && i < output->count; i++)
         output->value[i] = output->value[i] != 0;
     free(places);
-    return TP_OK;
+    return status;
 }
 
 /* Where the extreme is; not judged where several are equal. */
@@ -400,8 +405,8 @@ TP_KERNEL(tp_run_arg)
     if (status == TP_OK)
         status = tp_array_make(&values, axes.dims, axes.shape, err);
     if (status == TP_OK)
-        output->loose =
-            find_extremes(&axes, row->point, &values, output->value);
+        status = find_extremes(&axes, row->point, &values, output->value,
+                               &output->loose, err);
     tp_array_clear(&values);
     return status;
 }

@@ -364,9 +364,8 @@ static const char *shape_of(const struct tp_dump_item *item,
     for (int i = 0; i < item->dims; i++)
         tp_text_add(&text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
     tp_text_add(&text, "])");
-    const char *shape = tp_arena_format(arena, "%s", tp_text_get(&text));
-    tp_text_clear(&text);
-    return shape;
+    const char *shape = tp_arena_take(arena, &text);
+    return shape ? shape : "";
 }
 
 /* The limit of preheat in the first mode that is wanted; NaN: there is none. */
