@@ -2,8 +2,6 @@
 /*
  * A part of a result is garbage where steps in its dtype may lose as much: the
  * rest tells whether they have; one of a few may be right by chance.
- *
- * chance.
  */
 #include "tests/unit/support/calls_maker.h"
 
