@@ -7,6 +7,7 @@
 #include "replay/explain_tries.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,10 +122,21 @@ static bool is_kept(const struct tp_tries *t, const struct other *other)
     return any;
 }
 
+/* Whether a result has a number: those that have none are all alike. */
+static bool has_numbers(const struct tp_array *array)
+{
+    for (int64_t i = 0; i < array->count; i++)
+        if (isfinite(array->value[i]))
+            return true;
+    return false;
+}
+
 bool tp_try_kept(struct tp_tries *t)
 {
     struct other others[CALLS_BACK + 1];
-    const size_t count = find_others(t, others);
+    const size_t count = has_numbers(&t->dumped[t->verdict->result])
+                             ? find_others(t, others)
+                             : 0;
     for (size_t i = 0; i < count; i++)
         if (is_kept(t, &others[i]) && !has_same_given(t, &others[i])) {
             say_from(t, "it is the result of", &others[i]);
