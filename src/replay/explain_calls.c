@@ -7,6 +7,7 @@
 #include "replay/explain_tries.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,22 +74,30 @@ static void say_from(struct tp_tries *t, const char *what,
     }
 }
 
+/* Whether all tensors of two calls are the same. What cannot be read is not. */
+static bool same_tensors(const struct tp_replay_call *a,
+                         const struct tp_replay_call *b)
+{
+    bool same = a->call->count == b->call->count;
+    for (size_t i = 0; same && i < a->call->count; i++)
+        if (a->arrays[i].value || b->arrays[i].value)
+            same = a->arrays[i].value && b->arrays[i].value &&
+                   same_values(&a->arrays[i], &b->arrays[i]);
+    return same;
+}
+
 /* Whether all tensors that go into an earlier call go into this one, too: then
- * it gives the same, right or wrong. What cannot be read is not the same. */
+ * it gives the same, right or wrong. */
 static bool has_same_given(const struct tp_tries *t, const struct other *other)
 {
     struct tp_error err = {0};
     struct tp_replay_call call = {.place = other->place,
                                   .call = other->call,
                                   .signature = t->call.signature};
-    bool same = other->call->count == t->call.call->count &&
-                tp_replay_call_load(&call, &err) == TP_OK;
-    for (size_t i = 0; same && i < t->call.call->count; i++) {
-        const struct tp_array *own = &t->call.arrays[i];
-        if (own->value || call.arrays[i].value)
-            same = own->value && call.arrays[i].value &&
-                   same_values(own, &call.arrays[i]);
-    }
+    bool same =
+        tp_replay_call_load(&call, &err) == TP_OK &&
+        same_tensors(&t->call, &call) &&
+        (!t->call.forward || same_tensors(t->call.forward, call.forward));
     tp_replay_call_clear(&call);
     return same;
 }
@@ -113,10 +122,21 @@ static bool is_kept(const struct tp_tries *t, const struct other *other)
     return any;
 }
 
+/* Whether a result has a number: those that have none are all alike. */
+static bool has_numbers(const struct tp_array *array)
+{
+    for (int64_t i = 0; i < array->count; i++)
+        if (isfinite(array->value[i]))
+            return true;
+    return false;
+}
+
 bool tp_try_kept(struct tp_tries *t)
 {
     struct other others[CALLS_BACK + 1];
-    const size_t count = find_others(t, others);
+    const size_t count = has_numbers(&t->dumped[t->verdict->result])
+                             ? find_others(t, others)
+                             : 0;
     for (size_t i = 0; i < count; i++)
         if (is_kept(t, &others[i]) && !has_same_given(t, &others[i])) {
             say_from(t, "it is the result of", &others[i]);
@@ -125,30 +145,42 @@ bool tp_try_kept(struct tp_tries *t)
     return false;
 }
 
-/* The tensors of an earlier call in the place of this one's. */
+/* Whether a tensor of an earlier call in the place of this one's fits: of the
+ * calls, or of what both are the backward calls of. */
+static bool fits_tensor(struct tp_tries *t, struct tp_replay_call *own,
+                        const struct tp_replay_call *earlier,
+                        const struct other *other)
+{
+    for (size_t i = 0; i < own->call->count && i < earlier->call->count; i++) {
+        const struct tp_array *there = &earlier->arrays[i];
+        if (!own->arrays[i].value || !there->value ||
+            !same_shape(&own->arrays[i], there) ||
+            !tp_tries_fit_with(t, &own->arrays[i], there->value))
+            continue;
+        char what[80];
+        snprintf(what, sizeof what, "its argument %.30s was that of",
+                 own->place->items[own->call->first + i].argument);
+        const struct other from = {other->place, earlier->call};
+        say_from(t, what, &from);
+        return true;
+    }
+    return false;
+}
+
 static bool fits_other(struct tp_tries *t, const struct other *other)
 {
     struct tp_error err = {0};
     struct tp_replay_call call = {.place = other->place,
                                   .call = other->call,
                                   .signature = t->call.signature};
-    bool fit = false;
     if (other->call->count != t->call.call->count ||
         tp_replay_call_load(&call, &err) != TP_OK)
         return false;
-    for (size_t i = 0; i < t->call.call->count && !fit; i++) {
-        const struct tp_array *own = &t->call.arrays[i];
-        if (!own->value || !call.arrays[i].value ||
-            !same_shape(own, &call.arrays[i]))
-            continue;
-        fit = tp_tries_fit_with(t, i, call.arrays[i].value);
-        if (fit) {
-            char what[80];
-            snprintf(what, sizeof what, "its argument %.30s was that of",
-                     t->call.place->items[t->call.call->first + i].argument);
-            say_from(t, what, other);
-        }
-    }
+    const bool fit =
+        fits_tensor(t, &t->call, &call, other) ||
+        (t->call.forward && call.forward &&
+         call.forward->call->count == t->call.forward->call->count &&
+         fits_tensor(t, t->call.forward, call.forward, other));
     tp_replay_call_clear(&call);
     return fit;
 }

@@ -45,9 +45,14 @@ bool tp_tries_fit(struct tp_tries *t)
     return tp_tries_run(t, &off) && off <= t->off / 2;
 }
 
-bool tp_tries_fit_with(struct tp_tries *t, size_t item, const double *values)
+struct tp_replay_call *tp_tries_subject(struct tp_tries *t)
 {
-    struct tp_array *array = &t->call.arrays[item];
+    return t->call.forward ? t->call.forward : &t->call;
+}
+
+bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
+                       const double *values)
+{
     double *const kept = array->value;
     const size_t size = (size_t)array->count * sizeof *kept;
     if (!memcmp(kept, values, size))
@@ -57,7 +62,9 @@ bool tp_tries_fit_with(struct tp_tries *t, size_t item, const double *values)
         return false;
     memcpy(copy, values, size);
     array->value = copy;
+    t->call.anew = true;
     const bool fit = tp_tries_fit(t);
+    t->call.anew = false;
     array->value = kept;
     free(copy);
     return fit;

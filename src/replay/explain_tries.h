@@ -33,8 +33,14 @@ bool tp_tries_run(struct tp_tries *t, double *off);
  * only that the limits are wide. */
 bool tp_tries_fit(struct tp_tries *t);
 
-/* The same with other values in the place of a tensor; they are put back. */
-bool tp_tries_fit_with(struct tp_tries *t, size_t item, const double *values);
+/* The call that has the arguments: of a backward call that whose gradients it
+ * makes. */
+struct tp_replay_call *tp_tries_subject(struct tp_tries *t);
+
+/* The same with other values in the place of a tensor of the call or of its
+ * forward call; they are put back. */
+bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
+                       const double *values);
 
 /* Whether it is what sums in fewer bits give (sum_terms.h). */
 bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
@@ -44,6 +50,7 @@ bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
 bool tp_try_bias(struct tp_tries *t);
 bool tp_try_transposed(struct tp_tries *t);
 bool tp_try_eps(struct tp_tries *t);
+bool tp_try_any_eps(struct tp_tries *t);
 bool tp_try_formula(struct tp_tries *t);
 bool tp_try_mask(struct tp_tries *t);
 bool tp_try_axis(struct tp_tries *t);

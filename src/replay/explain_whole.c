@@ -58,12 +58,13 @@ bool tp_try_scale(struct tp_tries *t)
     return distinct > 1 && sqrt(left) <= t->off / 2;
 }
 
-/* Rounding is scattered. */
+/* Rounding is scattered. One in ten of a pattern may be right by chance. */
 static bool has_shape(const struct tp_damage_shape *shape)
 {
     return !shape->few && shape->where != TP_DAMAGE_SCATTERED &&
            shape->where != TP_DAMAGE_ELEMENT &&
-           shape->inside == shape->damaged && shape->elements == shape->damaged;
+           shape->inside == shape->damaged &&
+           10 * shape->damaged >= 9 * shape->elements;
 }
 
 /* Marks the elements beyond their limits; their number, 0 if the others have
@@ -85,32 +86,55 @@ static int64_t mark(const struct tp_array *made, const struct tp_array *dumped,
     return 3 * outside <= inside ? bad : 0;
 }
 
-/* Where the elements beyond their limits are, of the worst result. */
-bool tp_try_region(struct tp_tries *t)
+/* The bounds of a result's elements, with steps in few bits. */
+static double *widths_of(const struct tp_array *few)
 {
-    const struct tp_array *made = &t->call.outputs[t->verdict->result];
-    const struct tp_array *dumped = &t->dumped[t->verdict->result];
+    double *widths = malloc((size_t)few->count * sizeof *widths + 1);
+    for (int64_t i = 0; widths && i < few->count; i++)
+        widths[i] = few->bound ? few->bound[i] : 0;
+    return widths;
+}
+
+/* Whether those that are off are far off, and most of the others, which steps
+ * in few bits would have put off as well, are as float32 has them: then the
+ * steps had the bits. Not where steps left the range of few bits. */
+static bool stands_out(const struct tp_tries *t, const struct tp_array *made,
+                       const struct tp_array *dumped, const uint8_t *marks,
+                       const double *widths)
+{
+    enum { FAR = 32, RIGHT = 16 };
+    const double own = t->call.own;
+    double off = 0, size = 0, there = 0;
+    int64_t bad = 0, right = 0, finite = 0;
+    for (int64_t i = 0; i < made->count; i++) {
+        const double v = made->value[i], d = dumped->value[i] - v;
+        bad += marks[i];
+        right += !marks[i] && widths[i] > 4 * own * fabs(v);
+        if (!isfinite(v))
+            continue;
+        finite++;
+        size += v * v;
+        if (!marks[i])
+            continue;
+        off += isfinite(d) ? d * d : INFINITY;
+        there += v * v;
+    }
+    return bad > 0 && t->verdict->beyond == 0 && right >= RIGHT &&
+           right >= 2 * bad &&
+           off / (double)bad > pow(FAR * own, 2) * fmax(size / (double)finite,
+                                                        there / (double)bad);
+}
+
+/* Says where the marked elements are: only if they have a shape, or `any`. */
+static void tell_marked(struct tp_tries *t, const struct tp_array *made,
+                        uint8_t *marks, int64_t bad, bool any)
+{
     const int64_t count = made->count;
-    const double unit = t->call.unit;
-    double off;
-    uint8_t *marks = calloc(2 * (size_t)count + 2, 1);
-    int64_t bad;
     struct tp_damage_view view;
     struct tp_damage_plan plan;
     struct tp_damage damage;
     struct tp_damage_shape shape;
     struct tp_text text = {0};
-    if (!marks)
-        return false;
-    bad = mark(made, dumped, marks);
-    const bool unbounded = bad == 0 && unit > t->unit;
-    if (unbounded) { /* by long sums in few bits: by those in float32      */
-        t->call.unit = t->unit;
-        tp_tries_run(t, &off);
-        t->call.unit = unit;
-        made = &t->call.outputs[t->verdict->result];
-        bad = mark(made, dumped, marks);
-    }
     tp_damage_view_plain(made->dims, made->shape, &view);
     tp_damage_plan_make(TP_UINT8, 0, &view, &plan);
     int64_t *cells = calloc(plan.cells + 1, sizeof *cells);
@@ -121,16 +145,57 @@ bool tp_try_region(struct tp_tries *t)
         memset(&damage, 0, sizeof damage);
         tp_damage_add_pair(&plan, pair, 0, &damage, cells);
         tp_damage_shape_find(&plan, &damage, cells, NULL, &shape);
-        if (has_shape(&shape) ||
-            (!t->strict && !unbounded && t->beyond <= 2 * bad))
+        if (any || has_shape(&shape))
             tp_damage_tell_where(&plan, &shape, &text);
     }
-    if (text.length) {
+    if (text.length)
         TP_SAY(t, "%" PRId64 " of its %" PRId64 " elements are wrong: %.150s",
                bad, count, tp_text_get(&text));
-    }
     tp_text_clear(&text);
     free(cells);
+}
+
+/* Runs the call with steps of so many bits; the result, NULL: there is none. */
+static const struct tp_array *run_in(struct tp_tries *t, double unit)
+{
+    const double kept = t->call.unit;
+    double off;
+    t->call.unit = unit;
+    tp_tries_run(t, &off);
+    t->call.unit = kept;
+    return t->call.output_count == t->count
+               ? &t->call.outputs[t->verdict->result]
+               : NULL;
+}
+
+/* By limits of float32 where those of few bits tell nothing. */
+static void tell_standing_out(struct tp_tries *t, uint8_t *marks,
+                              bool unbounded)
+{
+    const struct tp_array *dumped = &t->dumped[t->verdict->result];
+    const struct tp_array *made = run_in(t, t->call.own);
+    double *widths = made ? widths_of(made) : NULL;
+    made = run_in(t, t->unit);
+    if (made && widths) {
+        const int64_t bad = mark(made, dumped, marks);
+        const bool out = stands_out(t, made, dumped, marks, widths);
+        if (out || unbounded)
+            tell_marked(t, made, marks, bad, out);
+    }
+    free(widths);
+}
+
+/* Where the elements beyond their limits are, of the worst result. */
+bool tp_try_region(struct tp_tries *t)
+{
+    const struct tp_array *made = &t->call.outputs[t->verdict->result];
+    uint8_t *marks = calloc(2 * (size_t)made->count + 2, 1);
+    if (!marks)
+        return false;
+    const int64_t bad = mark(made, &t->dumped[t->verdict->result], marks);
+    tell_marked(t, made, marks, bad, !t->strict && t->beyond <= 2 * bad);
+    if (!t->explain->words[0] && t->call.own > t->unit)
+        tell_standing_out(t, marks, bad == 0 && t->call.unit > t->unit);
     free(marks);
     return t->explain->words[0] != '\0';
 }

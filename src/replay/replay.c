@@ -19,6 +19,7 @@
 #include "replay/backward.h"
 #include "replay/dtype_round.h"
 #include "replay/op_family.h"
+#include "replay/point_math.h"
 #include "replay/replay_repeat.h"
 #include "replay/sum_terms.h"
 
@@ -146,20 +147,88 @@ static void add_range(const struct tp_replay_call *replay, struct range *range)
         add_range(replay->forward, range);
 }
 
-/* How what lies between arguments and results may be too large for a dtype. */
-enum wild { TAME, QUOTIENT, SQUARE };
+/* How what lies between arguments and results may be too large for a dtype: by
+ * quotients, by squares and sums, or by sums that a bound knows. */
+enum wild { TAME, SUMS, QUOTIENT, SQUARE };
+
+static bool is_among(const struct tp_operator *row, tp_point_fn *const *points,
+                     size_t count)
+{
+    for (size_t i = 0; row->point && i < count; i++)
+        if (row->point == points[i])
+            return true;
+    return false;
+}
+
+/* Kernels that divide what goes in before they are done; of a quotient itself
+ * only the gradients do. */
+static bool has_quotients(const struct tp_operator *row, bool backward)
+{
+    tp_kernel_fn *const runs[] = {tp_run_normalize, tp_run_cosine,
+                                  tp_run_pair_loss, tp_run_nll,
+                                  tp_run_cross_entropy};
+    tp_point_fn *const points[] = {tp_point_reversed_divide,
+                                   tp_point_reciprocal, tp_point_power,
+                                   tp_point_add_quotient, tp_point_atan2};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        if (row->run == runs[i])
+            return true;
+    return is_among(row, points, sizeof points / sizeof *points) ||
+           (backward && (row->run == tp_run_divide || row->run == tp_run_norm ||
+                         row->run == tp_run_variance));
+}
+
+/* Kernels that only add products, or move: no step is larger than what their
+ * bounds are made of. */
+static bool has_sums_only(const struct tp_operator *row, bool backward)
+{
+    tp_point_fn *const squares[] = {
+        tp_point_acosh, tp_point_asinh, tp_point_atanh, tp_point_atan,
+        tp_point_hypot, tp_point_rsqrt, tp_point_tan,   tp_point_log_add};
+    const enum tp_op_family family = tp_op_family_of(row);
+    if (has_quotients(row, backward) || row->run == tp_run_gelu ||
+        row->run == tp_run_bilinear)
+        return false;
+    return row->run == tp_run_sum || row->run == tp_run_cumsum ||
+           family == TP_OP_PRODUCT || family == TP_OP_POOL ||
+           family == TP_OP_MOVE ||
+           (family == TP_OP_POINT &&
+            !(backward &&
+              is_among(row, squares, sizeof squares / sizeof *squares)));
+}
 
 static enum wild wildness(const struct tp_replay_call *replay,
-                          enum tp_dtype dtype)
+                          const struct tp_operator *row, enum tp_dtype dtype)
 {
     struct range range = {INFINITY, 1, 1, false};
     const double largest = tp_dtype_largest(dtype);
+    const bool backward = replay->forward != NULL;
+    const bool divides = has_quotients(row, backward);
     if (dtype != TP_FLOAT16)
         return TAME; /* the others reach as far as float32                 */
+    if (has_sums_only(row, backward))
+        return SUMS;
     add_range(replay, &range);
     return range.most * fmax(range.most, range.terms) > largest ? SQUARE
-           : range.zero || range.most / range.least > largest   ? QUOTIENT
-                                                                : TAME;
+           : divides && (range.zero || range.most / range.least > largest)
+               ? QUOTIENT
+               : TAME;
+}
+
+/* Whether steps may have left the range of the dtype on the way to an element,
+ * so that no number is left of it, or a zero of what squares divide. A bound is
+ * a rounding of all that was added, at least. */
+static bool may_be_beyond(const struct tp_replay_call *replay,
+                          const struct tp_array *computed, enum wild wild,
+                          int64_t i, double dumped)
+{
+    if (wild == TAME || !computed->bound)
+        return false;
+    const double added =
+        computed->bound[i] / replay->unit + fabs(computed->value[i]);
+    return wild == SUMS ? !isfinite(dumped) &&
+                              2 * added > tp_dtype_largest(computed->dtype)
+                        : !isfinite(dumped) || (dumped == 0 && wild == SQUARE);
 }
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -229,20 +298,17 @@ static void add_ulps(struct sums *sums, enum tp_dtype dtype, double dumped,
     sums->steps += step * step;
 }
 
-/* Where steps left the range of the dtype no numbers are left, and zeros of
- * what squares divide. */
 static void compare(const struct tp_replay_call *replay,
                     const struct tp_array *dumped, size_t result,
                     struct sums *sums, struct tp_replay_verdict *verdict)
 {
     const struct tp_array *computed = &replay->outputs[result];
-    const enum wild wild = wildness(replay, computed->dtype);
+    const enum wild wild = wildness(replay, verdict->operator, computed->dtype);
     for (int64_t i = 0; i < computed->count; i++) {
         const double v = computed->value[i], d = dumped->value[i];
         const double limit = limit_of(computed, i);
         const double excess = excess_of(computed->dtype, d, v, limit);
-        if (wild != TAME && excess > 1 && computed->bound &&
-            (!isfinite(d) || (d == 0 && wild == SQUARE))) {
+        if (excess > 1 && may_be_beyond(replay, computed, wild, i, d)) {
             sums->beyond++;
             continue;
         }
@@ -363,10 +429,12 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
 /* Long sums in few bits have no bound, but what is finite without rounding
  * does not become a NaN or an infinity by adding, unless it leaves the range
  * of the dtype. */
-static bool is_no_sum(const struct tp_replay_verdict *verdict,
+static bool is_no_sum(const struct tp_replay_call *replay,
+                      const struct tp_replay_verdict *verdict,
                       const struct tp_replay_verdict *own)
 {
-    return tp_op_family_of(verdict->operator) == TP_OP_PRODUCT &&
+    return tp_op_family_of(verdict->operator) != TP_OP_POINT &&
+           has_sums_only(verdict->operator, replay->forward != NULL) &&
            isinf(verdict->excess) && !isfinite(verdict->dumped) &&
            isfinite(verdict->computed) && own->beyond == 0;
 }
@@ -376,7 +444,7 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
                                 struct tp_replay_verdict *verdict,
                                 struct tp_error *err)
 {
-    struct tp_replay_verdict own = {.at = -1};
+    struct tp_replay_verdict own = {.at = -1, .operator= verdict->operator};
     tp_replay_outputs_clear(replay);
     replay->unit = replay->own;
     enum tp_status status = tp_replay_run(replay, verdict->operator, err);
@@ -384,7 +452,7 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
         status = judge_results(replay, &own, err);
     verdict->excess_own = own.excess;
     verdict->own_unbounded = own.own_unbounded;
-    if (is_no_sum(verdict, &own))
+    if (is_no_sum(replay, verdict, &own))
         verdict->excess_own = INFINITY;
     return status;
 }

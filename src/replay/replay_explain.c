@@ -2,11 +2,12 @@
 /*
  * A table of mistakes, each made in a copy of the arguments and computed: the
  * first whose result is what was dumped is named. Those that change one thing
- * exactly come first, then what hits a part only, then fewer bits, whose bounds
- * are the widest. A mistake counts only if all elements fit, within rounding of
- * every step to the tensors' own dtype, which the right arguments did not.
- * Alternative: to compare shapes of errors, which another mistake of the same
- * shape fools. Cost: some twenty runs of the kernel, of wrong results only.
+ * exactly come first, then fewer bits, which are simulated, then what hits a
+ * part only, as large errors of few bits do, too. A mistake counts only if all
+ * elements fit, within rounding of every step to the tensors' own dtype, which
+ * the right arguments did not. Alternative: to compare shapes of errors, which
+ * another mistake of the same shape fools. Cost: some twenty runs of the
+ * kernel, of wrong results only.
  */
 #include "replay/replay_explain.h"
 
@@ -93,8 +94,9 @@ static void try_all(struct tp_tries *t)
                     {TP_EXPLAIN_DIM, tp_try_axis},
                     {TP_EXPLAIN_LOST, tp_try_lost},
                     {TP_EXPLAIN_SCALE, tp_try_scale},
-                    {TP_EXPLAIN_REGION, tp_try_region},
+                    {TP_EXPLAIN_EPS, tp_try_any_eps},
                     {TP_EXPLAIN_STEPS, tp_try_steps},
+                    {TP_EXPLAIN_REGION, tp_try_region},
                     {TP_EXPLAIN_UNLIKE, tp_try_unlike}};
     const size_t count = sizeof mistakes / sizeof *mistakes;
     if (is_cancelled(t)) {

@@ -40,24 +40,25 @@ static int64_t linear_terms(const struct tp_replay_call *call, int64_t at,
     return bias ? k + 1 : k;
 }
 
-/* Of stacks of matrices, or a stack and one matrix. */
-static int64_t product_terms(const struct tp_replay_call *call, int64_t at,
-                             double **terms)
+/* Of stacks of matrices, or a stack and one matrix or vector; room for one term
+ * more. */
+static int64_t product_terms(const struct tp_array *x, const struct tp_array *y,
+                             int64_t at, double **terms)
 {
-    const struct tp_array *x = tp_arg_array(call, "input"),
-                          *y = tp_arg_array(call, "other");
-    if (!x || !y || x->dims < 2 || y->dims < 2)
+    if (!x || !y || x->dims < 2 || y->dims < 1)
         return 0;
+    const bool vector = y->dims == 1;
     const int64_t rows = x->shape[x->dims - 2], k = x->shape[x->dims - 1],
-                  columns = y->shape[y->dims - 1];
-    if (k < 1 || columns < 1 || rows < 1 || y->shape[y->dims - 2] != k)
+                  columns = vector ? 1 : y->shape[y->dims - 1];
+    if (k < 1 || columns < 1 || rows < 1 ||
+        y->shape[vector ? 0 : y->dims - 2] != k)
         return 0;
     const int64_t stack = at / (rows * columns), stacks = x->count / (rows * k);
     const bool same =
         x->dims == y->dims &&
         !memcmp(x->shape, y->shape, (size_t)(x->dims - 2) * sizeof *x->shape);
-    if (stack >= stacks || (!same && y->dims != 2) ||
-        !(*terms = calloc((size_t)k, 8)))
+    if (stack >= stacks || (!same && y->dims > 2) ||
+        !(*terms = calloc((size_t)k + 1, 8)))
         return 0;
     const double *left = x->value + (at / columns) * k;
     const double *right =
@@ -65,6 +66,55 @@ static int64_t product_terms(const struct tp_replay_call *call, int64_t at,
     for (int64_t i = 0; i < k; i++)
         (*terms)[i] = left[i] * right[i * columns];
     return k;
+}
+
+/* The element of a tensor that is broadcast to the result's element `at`. */
+static double broadcast_at(const struct tp_array *array,
+                           const struct tp_array *result, int64_t at)
+{
+    int64_t index = 0, step = 1;
+    for (int i = 0; i < result->dims; i++) {
+        const int axis = array->dims - 1 - i;
+        const int64_t length = result->shape[result->dims - 1 - i];
+        if (axis >= 0 && array->shape[axis] > 1)
+            index += at % length * step;
+        step *= axis >= 0 ? array->shape[axis] : 1;
+        at /= length;
+    }
+    return array->value[index];
+}
+
+/* A product that is added to something, each with a factor. */
+static int64_t added_terms(const struct tp_replay_call *call,
+                           const char *const names[2], int64_t at,
+                           double **terms)
+{
+    const struct tp_array *to = tp_arg_array(call, "input");
+    if (!to || !to->count || call->output_count != 1)
+        return 0;
+    const int64_t count = product_terms(
+        tp_arg_array(call, names[0]), tp_arg_array(call, names[1]), at, terms);
+    for (int64_t i = 0; i < count; i++)
+        (*terms)[i] *= tp_arg_real(call, "alpha", 1);
+    if (count)
+        (*terms)[count] = tp_arg_real(call, "beta", 1) *
+                          broadcast_at(to, &call->outputs[0], at);
+    return count ? count + 1 : 0;
+}
+
+/* The operands of products that are added to something; NULL: it is none. */
+static const char *const *added_operands(const struct tp_operator *row)
+{
+    static const struct {
+        tp_kernel_fn *run;
+        const char *names[2];
+    } sums[] = {{tp_run_addmm, {"mat1", "mat2"}},
+                {tp_run_baddbmm, {"batch1", "batch2"}},
+                {tp_run_addmv, {"mat", "vec"}}};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (row->run == sums[i].run)
+            return sums[i].names;
+    return NULL;
 }
 
 /* Of a sum of all elements, or along one axis. */
@@ -100,8 +150,12 @@ int64_t tp_sum_terms(const struct tp_replay_call *call,
     *terms = NULL;
     if (call->forward)
         return 0;
-    return row->run == tp_run_linear   ? linear_terms(call, at, terms)
-           : row->run == tp_run_matmul ? product_terms(call, at, terms)
+    const char *const *added = added_operands(row);
+    return added                       ? added_terms(call, added, at, terms)
+           : row->run == tp_run_linear ? linear_terms(call, at, terms)
+           : row->run == tp_run_matmul
+               ? product_terms(tp_arg_array(call, "input"),
+                               tp_arg_array(call, "other"), at, terms)
            : row->run == tp_run_sum
                ? axis_terms(call, !strcmp(row->names, "mean"), at, terms)
                : 0;
@@ -247,8 +301,9 @@ static void keep_firsts(const struct tp_sum *of, const double *terms,
 static int64_t terms_of(const struct tp_sum *sum, int64_t at, double **terms)
 {
     const int64_t count = tp_sum_terms(sum->call, sum->row, at, terms);
-    if (count > 1 && sum->row->run == tp_run_linear &&
-        tp_arg_array(sum->call, "bias")) {
+    if (count > 1 &&
+        (added_operands(sum->row) ||
+         (sum->row->run == tp_run_linear && tp_arg_array(sum->call, "bias")))) {
         const double bias = (*terms)[count - 1];
         memmove(*terms + 1, *terms, (size_t)(count - 1) * sizeof **terms);
         **terms = bias;

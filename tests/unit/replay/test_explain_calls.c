@@ -9,9 +9,9 @@
 
 enum { N = 16 };
 
-/* The cause of the second of two products, whose results are equal: garbage, or
- * what is right for the first. */
-static enum tp_explain_id cause_of(bool same_arguments, bool garbage,
+/* The cause of the second of two products, whose results are equal: garbage of
+ * that size, or with 0 what is right for the first. */
+static enum tp_explain_id cause_of(bool same_arguments, double garbage,
                                    struct tp_explain *explain)
 {
     const int64_t shape[] = {N};
@@ -24,7 +24,8 @@ static enum tp_explain_id cause_of(bool same_arguments, bool garbage,
         x[0][i] = sin(3 * i) + 2;
         x[1][i] = same_arguments ? x[0][i] : cos(i * i) + 3;
         y[i] = 1 + i % 3;
-        made[i] = garbage ? 100 * sin(i * i * i) : (float)x[0][i] * y[i];
+        made[i] =
+            garbage != 0 ? garbage * sin(i * i * i) : (float)x[0][i] * y[i];
     }
     for (int call = 0; call < 2; call++) {
         calls_call(&m,
@@ -51,10 +52,12 @@ static enum tp_explain_id cause_of(bool same_arguments, bool garbage,
 Test(explain_calls, tells_a_kept_result_from_the_same_mistake_again)
 {
     struct tp_explain explain;
-    cr_expect_eq(cause_of(false, false, &explain), TP_EXPLAIN_KEPT);
+    cr_expect_eq(cause_of(false, 0, &explain), TP_EXPLAIN_KEPT);
     cr_expect_str_eq(explain.words,
                      "it is the result of Torch.mul.0.forward");
-    cr_expect_eq(cause_of(false, true, &explain), TP_EXPLAIN_KEPT);
-    cr_expect_eq(cause_of(true, true, &explain), TP_EXPLAIN_NOTHING, "%s",
+    cr_expect_eq(cause_of(false, 100, &explain), TP_EXPLAIN_KEPT);
+    cr_expect_eq(cause_of(true, 100, &explain), TP_EXPLAIN_NOTHING, "%s",
+                 explain.words);
+    cr_expect_eq(cause_of(false, NAN, &explain), TP_EXPLAIN_NOTHING, "%s",
                  explain.words);
 }

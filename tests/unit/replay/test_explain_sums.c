@@ -158,3 +158,61 @@ Test(explain_sums, finds_a_tile_where_bf16_has_no_limit)
     cr_expect(wrong);
     cr_expect_eq(explain.id, TP_EXPLAIN_REGION, "%s", explain.words);
 }
+
+/* Zeros to which x W is added, with a mistake. */
+static enum tp_explain_id cause_of_added(enum plant plant,
+                                         struct tp_explain *explain)
+{
+    enum { SIZE = 512 };
+    static double x[ROWS * SIZE], w[SIZE * COLUMNS];
+    const int64_t left[] = {ROWS, SIZE}, right[] = {SIZE, COLUMNS},
+                  to[] = {COLUMNS}, out[] = {ROWS, COLUMNS};
+    double made[ROWS * COLUMNS], zeros[COLUMNS] = {0}, column[SIZE];
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    for (int i = 0; i < ROWS * SIZE; i++)
+        x[i] = number(i, false);
+    for (int i = 0; i < SIZE * COLUMNS; i++)
+        w[i] = number(i + 7, false);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        for (int k = 0; k < SIZE; k++)
+            column[k] = w[k * COLUMNS + i % COLUMNS];
+        made[i] = plant == TILE && i / COLUMNS == 3
+                      ? NAN
+                      : sum_of(x + i / COLUMNS * SIZE, column, SIZE, plant);
+    }
+    calls_call(&m, "Torch.addmm.0.forward");
+    calls_tensor(&m, TP_FLOAT32, 1, to, zeros);
+    calls_tensor(&m, TP_FLOAT32, 2, left, x);
+    calls_tensor(&m, TP_FLOAT32, 2, right, w);
+    calls_results(&m, "");
+    calls_tensor(&m, TP_FLOAT32, 2, out, made);
+    calls_done(&m);
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    cr_assert_eq(
+        tp_replay_judge(&dump.places[0], dump.places[0].calls, &verdict, &err),
+        TP_OK);
+    memset(explain, 0, sizeof *explain);
+    if (plant != RIGHT && plant != CUT)
+        cr_assert_eq(tp_replay_explain(&dump, 0, 0, &verdict, explain, &err),
+                     TP_OK);
+    else
+        cr_expect_eq(tp_replay_level_of(&verdict), TP_REPLAY_EXPLAINED);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+    return explain->id;
+}
+
+Test(explain_sums, knows_the_terms_of_what_is_added_to)
+{
+    struct tp_explain explain;
+    cr_expect_eq(cause_of_added(HALVES, &explain), TP_EXPLAIN_STEPS, "%s",
+                 explain.words);
+    cr_expect_eq(cause_of_added(TILE, &explain), TP_EXPLAIN_REGION, "%s",
+                 explain.words);
+    cause_of_added(RIGHT, &explain);
+    cause_of_added(CUT, &explain);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <criterion/criterion.h>
+#include "tests/unit/support/calls_maker.h"
+
 #include <math.h>
 
 #include "base/limits.h"
@@ -278,4 +279,53 @@ Test(replay, leaves_functions_with_other_arguments)
         cr_expect_eq(state, calls[i].state, "%s.%s", calls[i].type,
                      calls[i].name);
     }
+}
+
+/* --- numbers beyond fp16 -------------------------------------------------- */
+
+/* The level of a call of fp16 numbers, some of which the dump has as NaN. */
+static enum tp_replay_level level_of(const char *key, const double *x,
+                                     int64_t count, const double *made,
+                                     int64_t results)
+{
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    calls_call(&m, key);
+    calls_tensor(&m, TP_FLOAT16, 1, &count, x);
+    calls_results(&m, "");
+    calls_tensor(&m, TP_FLOAT16, results > 1, &results, made);
+    calls_done(&m);
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    cr_assert_eq(
+        tp_replay_judge(&dump.places[0], dump.places[0].calls, &verdict, &err),
+        TP_OK);
+    cr_expect_eq(verdict.state, TP_REPLAY_JUDGED, "%s", verdict.reason);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+    return tp_replay_level_of(&verdict);
+}
+
+/* A sum may leave the range of fp16 on the way; what is small, or moved, does
+ * not, however far apart the numbers are. */
+Test(replay, takes_nan_of_fp16_for_damage_unless_steps_reach_beyond)
+{
+    enum { COUNT = 16 };
+    double x[COUNT], y[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = tp_dtype_round(TP_FLOAT16, i % 2 ? 500.0 * i : 1e-4 * i);
+        y[i] = i == 5 ? NAN : x[i];
+    }
+    const double nan = NAN, small[COUNT] = {300, -200, 1e-5};
+    double large[COUNT] = {60000, 60000, -60000, -50000};
+    cr_expect_eq(level_of("Functional.relu.0.forward", x, COUNT, x, COUNT),
+                 TP_REPLAY_EXPLAINED);
+    cr_expect_eq(level_of("Functional.relu.0.forward", x, COUNT, y, COUNT),
+                 TP_REPLAY_UNEXPLAINED);
+    cr_expect_eq(level_of("Torch.sum.0.forward", large, COUNT, &nan, 1),
+                 TP_REPLAY_EXPLAINED);
+    cr_expect_eq(level_of("Torch.sum.0.forward", small, COUNT, &nan, 1),
+                 TP_REPLAY_UNEXPLAINED);
 }

@@ -7,6 +7,7 @@
 #include "tests/unit/support/pt_maker.h"
 
 #include "base/text.h"
+#include "data/encode.h"
 #include "replay/dtype_round.h"
 #include "replay/replay_run.h"
 
@@ -35,12 +36,19 @@ static inline struct calls_maker calls_begin(void)
     return m;
 }
 
+/* Whether it is a backward call, which has neither positions nor names. */
+static inline bool calls_is_backward(const struct calls_maker *m)
+{
+    return strstr(m->key, ".backward") != NULL;
+}
+
 /* Begins a call; its arguments follow. */
 static inline void calls_call(struct calls_maker *m, const char *key)
 {
-    tp_text_add(&m->json, "%s\"%s\": {\"input_args\": [", m->key ? ", " : "",
-                key);
+    tp_text_add(&m->json, "%s\"%s\": {", m->key ? ", " : "", key);
     m->key = key;
+    tp_text_add(&m->json, "\"%s\": [",
+                calls_is_backward(m) ? "input" : "input_args");
     m->items = 0;
     m->results = false;
 }
@@ -65,17 +73,22 @@ static inline void calls_file(const struct calls_maker *m, const char *path,
         uint32_t bits;
         single[i] = (float)tp_dtype_round(dtype, values[i]);
         memcpy(&bits, &single[i], sizeof bits);
-        half[i] = (uint16_t)(bits >> 16);
+        half[i] = dtype == TP_FLOAT16 ? (uint16_t)tp_number_encode(
+                                            tp_number_by_dtype(TP_FLOAT16),
+                                            TP_ROUND_DEFAULT, (double)single[i])
+                                      : (uint16_t)(bits >> 16);
     }
-    if (dtype == TP_BFLOAT16)
-        pt_put_shaped(&m->maker, path, &pt_bfloat16, half, shape, dims);
+    if (dtype == TP_BFLOAT16 || dtype == TP_FLOAT16)
+        pt_put_shaped(&m->maker, path,
+                      dtype == TP_FLOAT16 ? &pt_float16 : &pt_bfloat16, half,
+                      shape, dims);
     else
         pt_put_shaped(&m->maker, path, &pt_float32, single, shape, dims);
     free(single);
     free(half);
 }
 
-/* A tensor of bf16 or float32: an argument, or a result. */
+/* A tensor of bf16, fp16 or float32: an argument, or a result. */
 static inline void calls_tensor(struct calls_maker *m, enum tp_dtype dtype,
                                 int dims, const int64_t *shape,
                                 const double *values)
@@ -90,7 +103,9 @@ static inline void calls_tensor(struct calls_maker *m, enum tp_dtype dtype,
                 "%s{\"type\": \"torch.Tensor\", \"dtype\": \"torch.%s\", "
                 "\"shape\": [",
                 m->items++ ? ", " : "",
-                dtype == TP_BFLOAT16 ? "bfloat16" : "float32");
+                dtype == TP_BFLOAT16  ? "bfloat16"
+                : dtype == TP_FLOAT16 ? "float16"
+                                      : "float32");
     for (int i = 0; i < dims; i++)
         tp_text_add(&m->json, "%s%lld", i ? ", " : "", (long long)shape[i]);
     tp_text_add(&m->json, "], \"data_name\": \"%s\"}", name);
@@ -99,7 +114,11 @@ static inline void calls_tensor(struct calls_maker *m, enum tp_dtype dtype,
 /* Its results follow, after keywords as JSON members. */
 static inline void calls_results(struct calls_maker *m, const char *keywords)
 {
-    tp_text_add(&m->json, "], \"input_kwargs\": {%s}, \"output\": [", keywords);
+    if (calls_is_backward(m))
+        tp_text_add(&m->json, "], \"output\": [");
+    else
+        tp_text_add(&m->json, "], \"input_kwargs\": {%s}, \"output\": [",
+                    keywords);
     m->items = 0;
     m->results = true;
 }

@@ -20,6 +20,7 @@ struct pt_dtype {
 
 static const struct pt_dtype pt_float32 = {"FloatStorage", 4};
 static const struct pt_dtype pt_bfloat16 = {"BFloat16Storage", 2};
+static const struct pt_dtype pt_float16 = {"HalfStorage", 2};
 static const struct pt_dtype pt_int64 = {"LongStorage", 8};
 
 static inline void pt_add(char **at, const void *bytes, size_t size)
