@@ -263,6 +263,7 @@ static void clear(void *session)
 int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "a comparison",
         .hdf5 = "compare.h5",
         .findings = "compare_findings.json",
         .report = "compare_report.txt",

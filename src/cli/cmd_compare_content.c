@@ -125,6 +125,7 @@ int tp_compare_by_content(const struct tp_options *options, int argc,
                           char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "a comparison",
         .hdf5 = "compare.h5",
         .findings = "compare_findings.json",
         .report = "compare_report.txt",

@@ -147,7 +147,7 @@ static void make_audit_tables(const struct session *s,
     tp_dump_copies_table(&s->copies, &tables[2]);
 }
 
-static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)
+static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
     struct tp_dump_tables tables = {
         &s->dump, &s->integrity, &s->findings, &s->tree, {{0}}};
@@ -188,7 +188,7 @@ static enum tp_status write_audits(const struct session *s,
 
 static enum tp_status write_results(void *session, struct tp_error *err)
 {
-    const struct session *s = session;
+    struct session *s = session;
     enum tp_status status = write_hdf5(s, err);
     if (status == TP_OK)
         status = write_csv(s, err);
@@ -242,6 +242,7 @@ static void clear(void *session)
 int tp_cmd_dump(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "a dump",
         .hdf5 = "dump.h5",
         .findings = "dump_findings.json",
         .report = "dump_report.txt",

@@ -185,6 +185,7 @@ static void clear(void *session)
 int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "dumped tensors",
         .hdf5 = "summary.h5",
         .findings = "findings.json",
         .report = "report.txt",

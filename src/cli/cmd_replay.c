@@ -214,7 +214,7 @@ static enum tp_status write_tables(const struct session *s,
     return status;
 }
 
-static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)
+static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
     struct tp_table tables[4];
     uint64_t files = 0;
@@ -276,6 +276,7 @@ static void clear(void *session)
 int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "a replay",
         .hdf5 = "replay.h5",
         .findings = "replay_findings.json",
         .report = "replay_report.txt",

@@ -104,6 +104,7 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
 int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps steps = {
+        .title = "dumped tensors",
         .hdf5 = "summary.h5",
         .findings = "findings.json",
         .report = "report.txt",

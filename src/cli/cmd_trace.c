@@ -334,6 +334,7 @@ static void clear(void *session)
 int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
 {
     static const struct tp_frame_steps one = {
+        .title = "traces",
         .hdf5 = "trace.h5",
         .findings = "trace_findings.json",
         .report = "trace_report.txt",
@@ -348,6 +349,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .clear = clear,
     };
     static const struct tp_frame_steps two = {
+        .title = "a comparison of traces",
         .hdf5 = "trace_compare.h5",
         .findings = "trace_compare.json",
         .report = "trace_compare.txt",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/frame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,30 @@
 #include "report/hdf5.h"
 #include "report/staging.h"
 
-enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
+/* The file of the HTML report is called as the report, but for its end. NULL:
+ * no memory. Released with free(). */
+static char *html_name(const char *report)
+{
+    static const char html[] = ".html";
+    const size_t stem = strlen(report) - strlen(".txt");
+    char *name = malloc(stem + sizeof html);
+    if (name)
+        snprintf(name, stem + sizeof html, "%.*s%s", (int)stem, report, html);
+    return name;
+}
+
+static enum tp_status take_tables(struct tp_frame *frame,
+                                  const struct tp_table *tables, size_t count,
+                                  struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    frame->page.full = frame->steps->hdf5;
+    for (size_t i = 0; i < count && status == TP_OK; i++)
+        status = tp_html_page_add(&frame->page, &tables[i], err);
+    return status;
+}
+
+enum tp_status tp_frame_hdf5(struct tp_frame *frame,
                              const struct tp_table *tables, size_t count,
                              uint64_t files, uint64_t bytes,
                              struct tp_error *err)
@@ -23,7 +47,9 @@ enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
             ? tp_hdf5_write(path, &header, tables, count, err)
             : tp_fail_memory(err);
     free(path);
-    return status;
+    return status == TP_OK && !frame->options->no_html
+               ? take_tables(frame, tables, count, err)
+               : status;
 }
 
 static void replace(struct tp_text *names, const char *name)
@@ -38,6 +64,11 @@ static void replace_results(struct tp_frame *frame)
     replace(&frame->replaced, steps->report);
     replace(&frame->replaced, steps->findings);
     replace(&frame->replaced, steps->hdf5);
+    char *page = html_name(steps->report);
+    if (page)
+        replace(&frame->replaced, page);
+    frame->replaced.failed |= !page;
+    free(page);
     for (size_t i = 0; i < TP_FRAME_OTHERS && steps->others[i]; i++)
         replace(&frame->replaced, steps->others[i]);
 }
@@ -58,6 +89,31 @@ static enum tp_status write_json(const struct tp_frame *frame,
     return status;
 }
 
+/* The page, whose text is the report's. */
+static enum tp_status write_html(const struct tp_frame *frame,
+                                 const struct tp_text *report,
+                                 struct tp_error *err)
+{
+    const struct tp_html_words words = {
+        .title = frame->steps->title,
+        .tool_version = PACKAGE_VERSION,
+        .command_line = tp_text_get(&frame->command_line),
+        .report = tp_text_get(report),
+        .folder = frame->options->staging,
+        .figures = frame->drawn.lines,
+        .figure_count = frame->drawn.count};
+    struct tp_text html = {0};
+    char *name = html_name(frame->steps->report);
+    enum tp_status status =
+        name ? tp_html_page_write(&frame->page, &words, &html, err)
+             : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_output_write(frame->options, name, &html, err);
+    tp_text_clear(&html);
+    free(name);
+    return status;
+}
+
 static enum tp_status write_reports(const struct tp_frame *frame,
                                     struct tp_error *err)
 {
@@ -71,6 +127,8 @@ static enum tp_status write_reports(const struct tp_frame *frame,
         tp_output_write(frame->options, steps->findings, &findings, err);
     if (status == TP_OK)
         status = tp_output_write(frame->options, steps->report, &text, err);
+    if (status == TP_OK && !frame->options->no_html)
+        status = write_html(frame, &text, err);
     tp_text_clear(&text);
     tp_text_clear(&findings);
     return status;
@@ -212,6 +270,7 @@ int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
     tp_text_clear(&frame->command_line);
     tp_text_clear(&frame->replaced);
     tp_figure_set_clear(&frame->figures);
+    tp_html_page_clear(&frame->page);
     free(frame->drawn.lines);
     steps->clear(session);
     tp_pool_free(frame->pool);

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "data/table.h"
+#include "report/html_page.h"
 
 /*
  * What the analysing commands do alike: they check their options, make the
@@ -28,6 +29,7 @@ struct tp_frame {
     struct tp_pool *pool;         /* from `read` on                        */
     struct tp_figure_set figures; /* empty where there are none            */
     struct tp_drawn drawn;
+    struct tp_html_page page; /* takes the tables while they are written   */
     struct tp_text replaced; /* names of what an earlier run may have left;
                                 `write` adds its figures                    */
     /* set by the steps: */
@@ -48,6 +50,7 @@ enum { TP_FRAME_OTHERS = 4 };
 
 /* A command: names of its files and functions, each given its session. */
 struct tp_frame_steps {
+    const char *title;                    /* what the results are of       */
     const char *hdf5, *findings, *report; /* NULL: no file is written      */
     const char *others[TP_FRAME_OTHERS];  /* which an earlier run may have left
                                              beside these; NULL: no more    */
@@ -78,9 +81,10 @@ struct tp_frame_steps {
 int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
                  char **argv);
 
-/* Writes the tables as the HDF5 file of the command; how many files and bytes
- * were read stands in its head. For `write`. Fails as tp_hdf5_write. */
-enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
+/* Writes the tables as the HDF5 file of the command, and takes them for its
+ * HTML report; how many files and bytes were read stands in the head of the
+ * first. For `write`. Fails as tp_hdf5_write. */
+enum tp_status tp_frame_hdf5(struct tp_frame *frame,
                              const struct tp_table *tables, size_t count,
                              uint64_t files, uint64_t bytes,
                              struct tp_error *err);

@@ -121,7 +121,7 @@ struct tp_options {
     enum tp_perturb_compat compat;
     bool accuracy;
     const char *map; /* a file; NULL: names are the same                   */
-    bool quiet, verbose, no_plots, help, version, dump_options;
+    bool quiet, verbose, no_html, no_plots, help, version, dump_options;
     bool given[TP_OPTIONS_MOST]; /* by row, on the command line            */
 };
 

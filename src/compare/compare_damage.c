@@ -188,6 +188,7 @@ static enum tp_status look_at_record(struct tp_comparison *comparison,
     struct look look = {.comparison = comparison,
                         .readers = readers,
                         .line = line,
+                        .id = "",
                         .first = first,
                         .a = a->item,
                         .b = b ? b->item : NULL};

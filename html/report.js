@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page of a report: tables that sort, filter and scroll, a map of layers
+ * over iterations, and a chart for each finding. Rows stand in the page as
+ * base64 of deflated JSON, a list a row, and are unpacked when their table is
+ * opened. Only rows that can be seen are in the document, so that 50 000 of
+ * them scroll; without this script the first rows of each table stand there.
+ * Everything that came from a file becomes text, never markup.
+ */
+'use strict';
+(() => {
+const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000;
+const loaded = new Map();
+
+function make(name, props, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(props || {})) {
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (value === true) node.setAttribute(key, '');
+    else if (value !== false && value !== null) node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+function draw(name, props, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(props)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function shown(value) {
+  if (value === null) return '';
+  if (typeof value !== 'number' || Number.isInteger(value)) return String(value);
+  return String(Number(value.toPrecision(5)));
+}
+
+/* --- rows ---------------------------------------------------------------- */
+
+async function unpack(name) {
+  const node = document.querySelector(`script[data-rows="${name}"]`);
+  if (!node) return null;
+  const bytes = Uint8Array.from(atob(node.textContent.trim()),
+                                (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream()
+      .pipeThrough(new DecompressionStream('deflate'));
+  const table = await new Response(stream).json();
+  table.at = new Map(table.columns.map((column, i) => [column.name, i]));
+  return table;
+}
+
+function load(name) {
+  if (!loaded.has(name)) loaded.set(name, unpack(name));
+  return loaded.get(name);
+}
+
+function compare(a, b) {
+  if (a === b) return 0;
+  if (a === null || a === '') return 1;
+  if (b === null || b === '') return -1;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a) < String(b) ? -1 : 1;
+}
+
+/* A filter is words that a row has, or "column=value", "column>value",
+ * "column<value"; all of them have to hold. */
+function parse(text, table) {
+  return text.trim().split(/\s+/).filter(Boolean).map((word) => {
+    const found = /^([A-Za-z0-9_.]+)(=|>|<)(.*)$/.exec(word);
+    const at = found ? table.at.get(found[1]) : undefined;
+    if (at === undefined) {
+      const low = word.toLowerCase();
+      return (row) => row.some((cell) =>
+          cell !== null && String(cell).toLowerCase().includes(low));
+    }
+    if (found[2] === '=')
+      return (row) => row[at] !== null && String(row[at]) === found[3];
+    const limit = Number(found[3]), sign = found[2] === '>' ? 1 : -1;
+    return (row) => typeof row[at] === 'number' && sign * (row[at] - limit) > 0;
+  });
+}
+
+/* --- a table -------------------------------------------------------------- */
+
+class View {
+  constructor(table, place) {
+    this.table = table;
+    this.chosen = table.columns.map(() => true);
+    this.order = null;
+    this.rows = table.rows;
+    this.filter = make('input', {type: 'search', size: 28,
+        placeholder: 'words, or layer_idx=3 abs_max>100',
+        oninput: () => this.apply()});
+    this.count = make('span', {class: 'soft', role: 'status'});
+    this.head = make('thead');
+    this.body = make('tbody');
+    this.scroll = make('div', {class: 'rows', tabindex: 0, role: 'region',
+        'aria-label': `rows of ${table.name}`, onscroll: () => this.paint()},
+        make('table', {'aria-rowcount': table.rows.length + 1},
+             this.head, this.body));
+    place.replaceChildren(
+        make('div', {class: 'tools'},
+             make('label', {}, 'Filter', this.filter), this.columns(),
+             make('button', {type: 'button', onclick: () => this.copy()},
+                  'Copy as TSV'), this.count),
+        this.scroll);
+    this.heads();
+    this.apply();
+  }
+
+  columns() {
+    const list = make('div', {class: 'columns'});
+    this.table.columns.forEach((column, i) => {
+      list.append(make('label', {}, make('input', {type: 'checkbox',
+          checked: true, onchange: (event) => {
+            this.chosen[i] = event.target.checked;
+            this.heads();
+            this.paint();
+          }}), column.name));
+    });
+    return make('details', {}, make('summary', {}, 'Columns'), list);
+  }
+
+  heads() {
+    const row = make('tr', {'aria-rowindex': 1});
+    this.table.columns.forEach((column, i) => {
+      if (!this.chosen[i]) return;
+      const mine = this.order && this.order.at === i;
+      const unit = column.unit && column.unit !== '1' ? ` [${column.unit}]` : '';
+      row.append(make('th', {scope: 'col',
+          class: column.number ? 'number' : false,
+          'aria-sort': !mine ? 'none'
+              : this.order.sign > 0 ? 'ascending' : 'descending'},
+          make('button', {type: 'button', onclick: () => this.sort(i)},
+               column.name + unit + (!mine ? '' : this.order.sign > 0 ? ' ▲' : ' ▼'))));
+    });
+    this.head.replaceChildren(row);
+  }
+
+  /* The first click puts the largest numbers first, and A before B. */
+  sort(at) {
+    const first = this.table.columns[at].number ? -1 : 1;
+    const again = this.order && this.order.at === at;
+    this.order = {at, sign: again ? -this.order.sign : first};
+    this.heads();
+    this.apply();
+    this.head.querySelectorAll('button').forEach((button) => {
+      if (button.parentNode.getAttribute('aria-sort') !== 'none') button.focus();
+    });
+  }
+
+  apply() {
+    const tests = parse(this.filter.value, this.table);
+    this.rows = this.table.rows.filter((row) => tests.every((test) => test(row)));
+    if (this.order) {
+      const {at, sign} = this.order;
+      const empty = (cell) => cell === null || cell === '';
+      this.rows.sort((a, b) => empty(a[at]) || empty(b[at])
+          ? compare(a[at], b[at]) : sign * compare(a[at], b[at]));
+    }
+    this.count.textContent =
+        `${this.rows.length} of ${this.table.rows.length} rows`;
+    this.scroll.scrollTop = 0;
+    this.paint();
+  }
+
+  paint() {
+    const first = Math.max(0,
+        Math.floor(this.scroll.scrollTop / ROW_PX) - AROUND);
+    const seen = Math.ceil((this.scroll.clientHeight || 500) / ROW_PX);
+    const end = Math.min(this.rows.length, first + seen + 2 * AROUND);
+    const space = (count) => {
+      const row = make('tr', {class: 'space', 'aria-hidden': 'true'},
+                       make('td', {colspan: this.table.columns.length}));
+      row.firstChild.style.height = `${count * ROW_PX}px`;
+      return row;
+    };
+    const made = [];
+    if (first) made.push(space(first));
+    for (let i = first; i < end; i++) {
+      const row = make('tr', {'aria-rowindex': i + 2});
+      this.table.columns.forEach((column, k) => {
+        if (!this.chosen[k]) return;
+        const text = shown(this.rows[i][k]);
+        row.append(make('td', {class: column.number ? 'number' : false,
+            title: text.length > 40 ? text : false}, text));
+      });
+      made.push(row);
+    }
+    if (end < this.rows.length) made.push(space(this.rows.length - end));
+    this.body.replaceChildren(...made);
+  }
+
+  text() {
+    const kept = this.table.columns.map((column, i) => i)
+        .filter((i) => this.chosen[i]);
+    const clean = (cell) => cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
+    return [kept.map((i) => this.table.columns[i].name),
+            ...this.rows.map((row) => kept.map((i) => clean(row[i])))]
+        .map((cells) => cells.join('\t')).join('\n') + '\n';
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(this.text());
+      this.count.textContent = `${this.rows.length} rows copied`;
+    } catch (error) { /* a page of a file may not: show it to be copied */
+      const area = make('textarea', {rows: 8, cols: 60, 'aria-label': 'TSV'});
+      area.value = this.text();
+      this.scroll.before(area);
+      area.select();
+    }
+  }
+}
+
+const section_of = (name) =>
+    document.querySelector(`details[data-table="${name}"]`);
+
+const views = new Map();
+async function open(name) {
+  const section = section_of(name);
+  if (!section) return null;
+  section.open = true;
+  if (!views.has(name)) {
+    const table = await load(name);
+    if (table && !views.has(name))
+      views.set(name, new View(table, section.querySelector('.view')));
+  }
+  return views.get(name);
+}
+
+async function filter(name, words) {
+  const view = await open(name);
+  if (!view) return;
+  view.filter.value = words;
+  view.apply();
+  section_of(name).scrollIntoView();
+  view.filter.focus({preventScroll: true});
+}
+
+/* --- the chart of a finding ------------------------------------------------ */
+
+function chart(points, finding) {
+  const width = 640, height = 180, left = 70, bottom = 24, top = 10;
+  const values = points.map((p) => p[1]);
+  const base = finding.baseline;
+  if (base !== null) values.push(base);
+  const positive = values.filter((v) => v > 0);
+  const least = Math.min(...values), most = Math.max(...values);
+  const log = positive.length === values.length && most > 30 * least;
+  const map = log ? Math.log10 : (v) => v;
+  const low = map(least), span = map(most) - low || 1;
+  const from = points[0][0], steps = points[points.length - 1][0] - from || 1;
+  const x = (i) => left + (i - from) / steps * (width - left - 15);
+  const y = (v) => height - bottom - (map(v) - low) / span * (height - bottom - top);
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
+  svg.append(draw('title', {}, `${finding.metric} over iterations`));
+  if (base !== null) {
+    svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
+                             class: 'axis', 'stroke-dasharray': '4 3'}));
+    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, 'baseline'));
+  }
+  svg.append(draw('path', {class: 'axis', fill: 'none',
+      d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
+  svg.append(draw('polyline', {class: 'line',
+      points: points.map((p) => `${x(p[0])},${y(p[1])}`).join(' ')}));
+  for (const [i, v] of points) {
+    const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
+    dot.append(draw('title', {}, `iteration ${i}: ${shown(v)}`));
+    svg.append(dot);
+    if (i === finding.iteration) {
+      svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}));
+      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 70), y: y(v) + 14},
+                      'first bad'));
+    }
+  }
+  svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
+  svg.append(draw('text', {x: 2, y: y(least)}, shown(least)));
+  svg.append(draw('text', {x: left, y: height - 6}, `iteration ${from}`));
+  svg.append(draw('text', {x: width - 15, y: height - 6, 'text-anchor': 'end'},
+                  String(points[points.length - 1][0])));
+  if (log) svg.append(draw('text', {x: 2, y: height - 6}, 'log scale'));
+  return svg;
+}
+
+const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
+    'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
+
+async function enrich(node) {
+  const findings = await load('findings');
+  const place = node.querySelector('.chart');
+  if (!findings || !place || place.childNodes.length) return;
+  const row = findings.rows[Number(node.dataset.row)];
+  const of = (name) => findings.at.has(name) ? row[findings.at.get(name)] : null;
+  const labels = PLACE.filter((name) => findings.at.has(name));
+  const words = labels.filter((name) => of(name) !== null && of(name) !== '')
+      .filter((name) => !/\s/.test(String(of(name))))
+      .map((name) => `${name}=${of(name)}`).join(' ');
+  if (words && section_of('tensors'))
+    place.append(make('p', {}, make('button', {type: 'button',
+        onclick: () => filter('tensors', words)}, 'Show its tensors')));
+  const series = await load('series');
+  if (!series || !of('metric')) return;
+  const same = labels.filter((name) => series.at.has(name));
+  const points = series.rows.filter((one) =>
+      one[series.at.get('metric')] === of('metric') &&
+      same.every((name) => one[series.at.get(name)] === of(name)))
+      .map((one) => [one[series.at.get('iteration')], one[series.at.get('value')]])
+      .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number')
+      .sort((a, b) => a[0] - b[0]);
+  if (points.length > 1)
+    place.append(chart(points, {metric: of('metric'), baseline: of('baseline'),
+                                iteration: of('iteration')}));
+}
+
+/* --- the map ----------------------------------------------------------------- */
+
+/* Of the tensors of a layer and an iteration: the worst. */
+const METRICS = [
+  {name: 'abs_max', words: 'largest magnitude'},
+  {name: 'total_overflow_ratio', words: 'overflow, share of elements'},
+  {name: 'underflow_ratio', words: 'underflow, share of elements'},
+  {name: 'nan', words: 'NaN, elements'},
+  {name: 'std', words: 'standard deviation'},
+];
+
+function tint(share) {
+  const light = matchMedia('(prefers-color-scheme: light)').matches;
+  const from = light ? [245, 246, 248] : [29, 33, 37];
+  const to = light ? [178, 205, 235] : [36, 84, 138];
+  return `rgb(${from.map((c, i) => Math.round(c + share * (to[i] - c))).join(' ')})`;
+}
+
+async function map(place) {
+  const tensors = await load('tensors');
+  if (!tensors || !tensors.at.has('layer_idx')) return;
+  const at = (name) => tensors.at.get(name);
+  const layers = [...new Set(tensors.rows.map((row) => row[at('layer_idx')]))]
+      .filter((v) => v !== null && v >= 0).sort((a, b) => a - b);
+  const times = [...new Set(tensors.rows.map((row) => row[at('iteration')]))]
+      .filter((v) => v !== null && v >= 0).sort((a, b) => a - b);
+  if (!layers.length || !times.length || layers.length * times.length > CELLS_MOST)
+    return;
+  const paint = (metric) => {
+    const worst = new Map();
+    for (const row of tensors.rows) {
+      const key = `${row[at('layer_idx')]} ${row[at('iteration')]}`;
+      const value = row[at(metric)];
+      if (typeof value === 'number' && !(worst.get(key) >= value))
+        worst.set(key, value);
+    }
+    const all = [...worst.values()].map((v) => Math.log1p(Math.max(0, v)));
+    const least = Math.min(...all), span = Math.max(...all) - least || 1;
+    const table = make('table', {}, make('thead', {}, make('tr', {},
+        make('th', {scope: 'col'}, 'layer'),
+        ...times.map((t) => make('th', {scope: 'col'}, `it ${t}`)))));
+    for (const layer of layers) {
+      const line = make('tr', {}, make('th', {scope: 'row'}, String(layer)));
+      for (const time of times) {
+        const value = worst.get(`${layer} ${time}`);
+        const cell = make('td');
+        if (value !== undefined) {
+          const button = make('button', {type: 'button',
+              'aria-label': `layer ${layer}, iteration ${time}: ${shown(value)}`,
+              onclick: () => filter('tensors',
+                  `layer_idx=${layer} iteration=${time}`)},
+              String(Number(value.toPrecision(3))));
+          button.style.background =
+              tint((Math.log1p(Math.max(0, value)) - least) / span);
+          cell.append(button);
+        }
+        line.append(cell);
+      }
+      table.append(line);
+    }
+    body.replaceChildren(table);
+  };
+  const body = make('div', {class: 'map', tabindex: 0, role: 'region',
+                            'aria-label': 'layers over iterations'});
+  const select = make('select', {onchange: () => paint(select.value)},
+      ...METRICS.filter((metric) => tensors.at.has(metric.name))
+          .map((metric) => make('option', {value: metric.name}, metric.words)));
+  place.append(make('h2', {}, 'Layers over iterations'),
+      make('p', {class: 'soft'}, 'The largest of the tensors of a layer and ' +
+           'an iteration; a click lists these tensors.'),
+      make('div', {class: 'tools'}, make('label', {}, 'Show', select)), body);
+  paint(select.value);
+}
+
+/* --- the page ----------------------------------------------------------------- */
+
+for (const node of document.querySelectorAll('details[data-table]')) {
+  const name = node.dataset.table;
+  node.addEventListener('toggle', () => { if (node.open) open(name); });
+  if (node.open) open(name);
+}
+for (const node of document.querySelectorAll('details.finding')) {
+  node.addEventListener('toggle', () => { if (node.open) enrich(node); });
+  if (node.open) enrich(node);
+}
+const place = document.getElementById('map');
+if (place) map(place);
+addEventListener('beforeprint', () => {
+  for (const node of document.querySelectorAll('details.finding'))
+    node.open = true;
+});
+})();

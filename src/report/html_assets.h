@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_HTML_ASSETS_H
+#define TP_REPORT_HTML_ASSETS_H
+
+/* What every page carries: the lines of html/report.css and html/report.js,
+ * each ended by NULL, and the hashes by which the page's own policy knows them
+ * (base64 of SHA-256). tests/check_html.sh compares these with the files. */
+extern const char *const tp_html_style[];
+extern const char *const tp_html_script[];
+
+#define TP_HTML_STYLE_HASH "sha256-kNxD9tvO+66eu057CKzNbf0X96Zd5SqYPd6rg0dweAg="
+#define TP_HTML_SCRIPT_HASH "sha256-R5KBX7ocuB88CGbQG6AXq5mlaxcOpcM3381wYeOORbE="
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page is put together from texts that are written table by table. Without
+ * its script findings, the text of the report and the first rows of each table
+ * read; with it tables sort and scroll, findings have charts and there is a
+ * map. Scripts of the page are two kinds: its own, known by hash, and rows,
+ * which are of no type that a browser runs.
+ */
+#include "report/html_page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "report/html_assets.h"
+#include "report/html_table.h"
+#include "report/html_write.h"
+
+/* --- findings ------------------------------------------------------------- */
+
+/* Columns that stand apart in a finding. */
+static const char *const apart[] = {"severity", "rule", "evidence",
+                                    "suggestion", NULL};
+
+static bool is_apart(const char *name)
+{
+    bool found = false;
+    for (const char *const *at = apart; *at; at++)
+        found |= strcmp(*at, name) == 0;
+    return found;
+}
+
+static const char *text_in(const struct tp_table *table, size_t row,
+                           const char *name)
+{
+    const struct tp_column *column = tp_table_column(table, name);
+    return column && column->type == TP_COLUMN_TEXT
+               ? tp_cell_text(table, row, column)
+               : "";
+}
+
+static int severity_of(const char *word)
+{
+    for (int i = TP_SEVERITY_HIGH; i > 0; i--)
+        if (strcmp(tp_severity_words[i], word) == 0)
+            return i;
+    return 0;
+}
+
+/* The other columns of a finding, as far as they say something. */
+static void add_facts(struct tp_text *html, const struct tp_table *table,
+                      size_t row)
+{
+    struct tp_text cell = {0};
+    tp_text_add(html, "<dl>");
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct tp_column *column = &table->columns[i];
+        tp_text_clear(&cell);
+        tp_html_cell(&cell, table, row, column);
+        html->failed |= cell.failed;
+        if (is_apart(column->name) || cell.length == 0)
+            continue;
+        tp_text_add(html, "<dt>");
+        tp_html_text(html, column->name);
+        tp_text_add(html, "</dt><dd>%s</dd>", tp_text_get(&cell));
+    }
+    tp_text_add(html, "</dl>");
+    tp_text_clear(&cell);
+}
+
+/* The beginning of the evidence: what stands in the list. */
+static void add_gist(struct tp_text *html, const char *evidence)
+{
+    enum { GIST = 180 }; /* bytes: two lines of a wide window              */
+    struct tp_text gist = {0};
+    tp_text_printable_cut(&gist, evidence, GIST);
+    tp_html_text(html, tp_text_get(&gist));
+    html->failed |= gist.failed;
+    tp_text_clear(&gist);
+}
+
+/* The only row of `table`; `number`: which it is of all. */
+static void add_finding(struct tp_html_page *page,
+                        const struct tp_table *table, size_t number)
+{
+    struct tp_text *html = &page->findings;
+    const size_t row = 0;
+    const char *word = text_in(table, row, "severity");
+    const char *evidence = text_in(table, row, "evidence");
+    const char *suggestion = text_in(table, row, "suggestion");
+    const int severity = severity_of(word);
+    page->counts[severity]++;
+    tp_text_add(html, "<details class=\"finding\" data-row=\"%zu\"%s><summary>",
+                number, number == 0 ? " open" : "");
+    tp_text_add(html, "<span class=\"badge %s\">%s</span> <b>",
+                severity ? tp_severity_words[severity] : "low",
+                severity ? tp_severity_words[severity] : "note");
+    tp_html_text(html, text_in(table, row, "rule"));
+    tp_text_add(html, "</b> ");
+    add_gist(html, evidence);
+    tp_text_add(html, "</summary>\n<div><p>");
+    tp_html_text(html, evidence);
+    tp_text_add(html, "</p>");
+    if (*suggestion) {
+        tp_text_add(html, "<p><b>What to do:</b> ");
+        tp_html_text(html, suggestion);
+        tp_text_add(html, "</p>");
+    }
+    tp_text_add(html, "<div class=\"chart\"></div>");
+    add_facts(html, table, row);
+    tp_text_add(html, "</div></details>\n");
+}
+
+static void add_findings(struct tp_html_page *page,
+                         const struct tp_table *table)
+{
+    void *room = table->make ? calloc(1, table->row_size) : NULL;
+    page->findings.failed |= table->make && !room;
+    for (size_t i = 0; i < table->row_count && !page->findings.failed; i++) {
+        const struct tp_table one = tp_table_window(table, i, 1, room);
+        add_finding(page, &one, i);
+    }
+    page->found = table->row_count;
+    free(room);
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+/* What a command is mostly asked for: more of it stands in the page. */
+static bool is_main(const char *name)
+{
+    static const char *const names[] = {"tensors", "ops",   "pairs",
+                                        "replay",  "calls", NULL};
+    bool found = false;
+    for (const char *const *at = names; *at; at++)
+        found |= strcmp(*at, name) == 0;
+    return found;
+}
+
+static void add_section(struct tp_html_page *page,
+                        const struct tp_table *table, size_t packed)
+{
+    struct tp_text *html = &page->tables;
+    const bool first = is_main(table->name);
+    const size_t most = first ? TP_HTML_STATIC : TP_HTML_FEW;
+    const size_t count = table->row_count < most ? table->row_count : most;
+    tp_text_add(html, "<details data-table=\"");
+    tp_html_text(html, table->name);
+    tp_text_add(html, "\"%s><summary>", first ? " open" : "");
+    tp_html_text(html, table->name);
+    tp_text_add(html, " <span class=\"soft\">%zu rows</span></summary>\n<div>",
+                table->row_count);
+    if (packed < table->row_count)
+        tp_text_add(html,
+                    "<p>The first %zu rows are here; %s has all of them: "
+                    "<code>pandas.DataFrame(h5py.File('%s')['%s'][:])</code>"
+                    "</p>\n",
+                    packed, page->full, page->full, table->name);
+    tp_text_add(html, "<div class=\"view\"><div class=\"rows\" tabindex=\"0\" "
+                      "role=\"region\" aria-label=\"first rows of ");
+    tp_html_text(html, table->name);
+    tp_text_add(html, "\">");
+    tp_html_table_rows(html, table, count);
+    tp_text_add(html, "</div></div></div></details>\n");
+}
+
+enum tp_status tp_html_page_add(struct tp_html_page *page,
+                                const struct tp_table *table,
+                                struct tp_error *err)
+{
+    const size_t used = page->rows.length;
+    size_t packed;
+    if (table->row_count == 0)
+        return TP_OK;
+    enum tp_status status = tp_html_table_pack(
+        &page->rows, table, used < TP_HTML_PACKED ? TP_HTML_PACKED - used : 0,
+        &packed, err);
+    if (status != TP_OK)
+        return status;
+    if (strcmp(table->name, "findings") == 0)
+        add_findings(page, table);
+    else
+        add_section(page, table, packed);
+    page->layers |= tp_table_column(table, "layer_idx") &&
+                    tp_table_column(table, "iteration") &&
+                    strcmp(table->name, "tensors") == 0;
+    return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
+                                                        : TP_OK;
+}
+
+void tp_html_page_clear(struct tp_html_page *page)
+{
+    tp_text_clear(&page->findings);
+    tp_text_clear(&page->tables);
+    tp_text_clear(&page->rows);
+    memset(page, 0, sizeof *page);
+}
+
+/* --- figures -------------------------------------------------------------- */
+
+/* The type of a picture that a browser shows; NULL: of another kind. */
+static const char *type_of(const char *path)
+{
+    const char *end = strrchr(path, '.');
+    if (end && strcmp(end, ".png") == 0)
+        return "image/png";
+    return end && strcmp(end, ".svg") == 0 ? "image/svg+xml" : NULL;
+}
+
+/* Appends a picture; false: it is not there, or has no room. */
+static bool add_picture(struct tp_text *html, const char *folder,
+                        const char *path, size_t room)
+{
+    struct tp_bytes bytes;
+    struct tp_error ignored = {.code = TP_OK};
+    char *full = tp_file_join(folder, path);
+    html->failed |= !full;
+    if (!full || tp_bytes_open(full, &bytes, &ignored) != TP_OK) {
+        free(full);
+        return false;
+    }
+    unsigned char *data =
+        bytes.size / 3 * 4 < room ? malloc((size_t)bytes.size + 1) : NULL;
+    const bool good = data && tp_bytes_read(&bytes, 0, data, (size_t)bytes.size,
+                                            &ignored) == TP_OK;
+    if (good) {
+        tp_text_add(html, "<figure><img alt=\"\" loading=\"lazy\" src=\"data:"
+                          "%s;base64,",
+                    type_of(path));
+        tp_html_base64(html, data, (size_t)bytes.size);
+        tp_text_add(html, "\"><figcaption>");
+        tp_html_text(html, path);
+        tp_text_add(html, "</figcaption></figure>\n");
+    }
+    free(data);
+    tp_bytes_close(&bytes);
+    free(full);
+    return good;
+}
+
+static void add_gallery(struct tp_text *html,
+                        const struct tp_html_words *words)
+{
+    const size_t begin = html->length;
+    size_t left = 0, drawn = 0;
+    for (size_t i = 0; i < words->figure_count; i++)
+        drawn += !*words->figures[i].reason;
+    if (drawn == 0)
+        return;
+    tp_text_add(html, "<h2 id=\"figures\">Figures</h2>\n"
+                      "<div class=\"gallery\">\n");
+    for (size_t i = 0; i < words->figure_count; i++) {
+        const struct tp_report_figure *figure = &words->figures[i];
+        const size_t used = html->length - begin;
+        if (*figure->reason)
+            continue;
+        left += !type_of(figure->path) || used >= TP_HTML_GALLERY ||
+                !add_picture(html, words->folder, figure->path,
+                             TP_HTML_GALLERY - used);
+    }
+    tp_text_add(html, "</div>\n");
+    if (left)
+        tp_text_add(html,
+                    "<p class=\"soft\">%zu more are in the folders beside this "
+                    "file.</p>\n",
+                    left);
+}
+
+/* --- the page ------------------------------------------------------------- */
+
+static void add_lines(struct tp_text *html, const char *const *lines)
+{
+    for (; *lines; lines++)
+        tp_text_bytes(html, *lines, strlen(*lines));
+}
+
+static void add_head(struct tp_text *html, const struct tp_html_words *words)
+{
+    tp_text_add(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+                      "<meta charset=\"utf-8\">\n"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\""
+                      "default-src 'none'; base-uri 'none'; "
+                      "form-action 'none'; img-src data:; "
+                      "style-src '" TP_HTML_STYLE_HASH "'; "
+                      "script-src '" TP_HTML_SCRIPT_HASH "'\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width, "
+                      "initial-scale=1\">\n<title>tprof-analyze: ");
+    tp_html_text(html, words->title);
+    tp_text_add(html, "</title>\n<style>");
+    add_lines(html, tp_html_style);
+    tp_text_add(html, "</style>\n</head>\n<body>\n");
+}
+
+static void add_top(struct tp_text *html, const struct tp_html_page *page,
+                    const struct tp_html_words *words)
+{
+    tp_text_add(html, "<header><h1>tprof-analyze: ");
+    tp_html_text(html, words->title);
+    tp_text_add(html, "</h1>\n<p class=\"soft\">version ");
+    tp_html_text(html, words->tool_version);
+    tp_text_add(html, "</p>\n<p><code>");
+    tp_html_text(html, words->command_line);
+    tp_text_add(html, "</code></p>\n<p class=\"lead\">");
+    tp_report_finding_counts(page->counts, html);
+    tp_text_add(html, "</p>\n<nav aria-label=\"parts of the page\">"
+                      "<a href=\"#findings\">Findings</a>"
+                      "<a href=\"#tables\">Tables</a>"
+                      "<a href=\"#report\">Report</a>");
+    if (words->figure_count)
+        tp_text_add(html, "<a href=\"#figures\">Figures</a>");
+    tp_text_add(html, "</nav></header>\n<main>\n");
+}
+
+enum tp_status tp_html_page_write(const struct tp_html_page *page,
+                                  const struct tp_html_words *words,
+                                  struct tp_text *html, struct tp_error *err)
+{
+    add_head(html, words);
+    add_top(html, page, words);
+    tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n%s",
+                page->found ? tp_text_get(&page->findings)
+                            : "<p>There are none.</p>\n");
+    if (page->layers)
+        tp_text_add(html, "<div id=\"map\"></div>\n");
+    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n<p class=\"soft\">%s has "
+                      "them in full, with all digits.</p>\n",
+                page->full);
+    tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
+    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
+    tp_html_lines(html, words->report);
+    tp_text_add(html, "</pre>\n");
+    add_gallery(html, words);
+    tp_text_add(html, "</main>\n");
+    tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);
+    tp_text_add(html, "<script>");
+    add_lines(html, tp_html_script);
+    tp_text_add(html, "</script>\n</body>\n</html>\n");
+    return html->failed ? tp_fail_memory(err) : TP_OK;
+}

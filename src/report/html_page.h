@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_HTML_PAGE_H
+#define TP_REPORT_HTML_PAGE_H
+
+#include "base/text.h"
+#include "data/table.h"
+#include "report/report_parts.h"
+
+/*
+ * A report as one HTML file: findings, tables and figures in a page that needs
+ * no other file, no network and no script but its own. What came from files is
+ * escaped, and the page's policy (Content-Security-Policy) allows nothing that
+ * is not known by its hash.
+ */
+
+/* A page in the making: tables are taken while they are there. All-zero bytes
+ * are an empty one. */
+struct tp_html_page {
+    const char *full; /* the file that has all rows, "summary.h5"; borrowed,
+                         set by who begins the page                        */
+    struct tp_text findings; /* markup                                     */
+    struct tp_text tables;   /* the same                                   */
+    struct tp_text rows;     /* packed                                     */
+    size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
+    size_t found;            /* findings                                   */
+    bool layers;             /* a map of layers can be drawn               */
+};
+
+/* The rest of what a page says; borrowed. */
+struct tp_html_words {
+    const char *title;        /* of the command: "trace"                   */
+    const char *tool_version;
+    const char *command_line;
+    const char *report;       /* the report as text                        */
+    const char *folder;       /* where the figures are                     */
+    const struct tp_report_figure *figures;
+    size_t figure_count;
+};
+
+enum {
+    TP_HTML_PACKED = 5 << 20, /* characters of packed rows at most         */
+    TP_HTML_GALLERY = 5 << 20 /* of figures                                */
+};
+
+/*
+ * Takes a table: the one that is called "findings" as findings, every other
+ * one as a table that can be opened. What of it has no room is left out, and
+ * the page says so. TP_E_MEMORY.
+ */
+enum tp_status tp_html_page_add(struct tp_html_page *page,
+                                const struct tp_table *table,
+                                struct tp_error *err);
+
+/* Appends the page; figures are read from their files. TP_E_MEMORY. */
+enum tp_status tp_html_page_write(const struct tp_html_page *page,
+                                  const struct tp_html_words *words,
+                                  struct tp_text *html, struct tp_error *err);
+
+/* Releases everything; empty afterwards. */
+void tp_html_page_clear(struct tp_html_page *page);
+
+#endif

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The hashes by which a page's policy knows its style and its script are those
+# of the files, and the script could not end early. Needs srcdir.
+
+command -v sha256sum > /dev/null || { echo "skipped: no sha256sum"; exit 77; }
+command -v base64 > /dev/null || { echo "skipped: no base64"; exit 77; }
+header=$srcdir/src/report/html_assets.h
+bad=0
+for kind in style:css script:js; do
+    file=$srcdir/html/report.${kind#*:}
+    octal=$(sha256sum "$file" | cut -c1-64 | awk '{
+        digits = "0123456789abcdef"
+        for (i = 1; i < 64; i += 2)
+            printf "\\%03o", 16 * (index(digits, substr($0, i, 1)) - 1) \
+                + index(digits, substr($0, i + 1, 1)) - 1
+    }')
+    # shellcheck disable=SC2059 # octal escapes are what is printed
+    hash=sha256-$(printf "$octal" | base64)
+    grep -qF "\"$hash\"" "$header" || {
+        echo "$header has to know $file as $hash"
+        bad=1
+    }
+    if grep -n '</\(script\|style\)\|<!--' "$file"; then
+        echo "$file: ends the element it stands in"
+        bad=1
+    fi
+done
+exit $bad
