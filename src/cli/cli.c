@@ -85,6 +85,27 @@ bool tp_print(struct tp_text *text)
     return printed;
 }
 
+bool tp_stdout_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO);
+}
+
+void tp_text_link(struct tp_text *text, const char *path, const char *words)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    tp_text_add(text, "\x1b]8;;file://");
+    for (const char *c = path; *c; c++) {
+        if (strchr(plain, *c))
+            tp_text_bytes(text, c, 1);
+        else
+            tp_text_add(text, "%%%02X", (unsigned char)*c);
+    }
+    tp_text_add(text, "\x1b\\");
+    tp_text_printable(text, words);
+    tp_text_add(text, "\x1b]8;;\x1b\\");
+}
+
 bool tp_wants_color(void)
 {
     const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "cli/frame.h"
 
 #include <stdio.h>
@@ -97,7 +98,6 @@ static enum tp_status write_html(const struct tp_frame *frame,
     const struct tp_html_words words = {
         .title = frame->steps->title,
         .tool_version = PACKAGE_VERSION,
-        .command_line = tp_text_get(&frame->command_line),
         .report = tp_text_get(report),
         .folder = frame->options->staging,
         .figures = frame->drawn.lines,
@@ -228,6 +228,28 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
     return status;
 }
 
+/* On a terminal: where the page is, as a link where colours are wanted. */
+static void add_link(const struct tp_frame *frame, struct tp_text *text)
+{
+    const struct tp_options *options = frame->options;
+    if (options->no_html || !frame->steps->report || !tp_stdout_is_terminal())
+        return;
+    char *name = html_name(frame->steps->report);
+    char *path = name ? tp_file_join(options->output_dir, name) : NULL;
+    char *whole = path ? realpath(path, NULL) : NULL;
+    if (whole) {
+        tp_text_add(text, "Open ");
+        if (tp_wants_color())
+            tp_text_link(text, whole, path);
+        else
+            tp_text_printable(text, path);
+        tp_text_add(text, "\n");
+    }
+    free(whole);
+    free(path);
+    free(name);
+}
+
 static bool print_result(const struct tp_frame *frame)
 {
     const struct tp_options *options = frame->options;
@@ -237,8 +259,10 @@ static bool print_result(const struct tp_frame *frame)
     struct tp_text text = {.columns = tp_stdout_columns()};
     if (options->format == TP_FORM_JSON)
         frame->steps->json(frame, &text);
-    else if (!options->quiet)
+    else if (!options->quiet) {
         frame->steps->text(frame, &style, &text);
+        add_link(frame, &text);
+    }
     return tp_print(&text);
 }
 

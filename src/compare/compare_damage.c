@@ -105,6 +105,7 @@ static enum tp_status tell_nonfinite(struct look *look, bool of_b, bool *found,
         look->readers, of_b ? look->b : look->a, &damage, err);
     *found = status == TP_OK && (damage.read || damage.unread.length);
     if (*found && !damage.read) {
+        look->comparison->a.damaged++;
         tp_text_add(&look->words, "which elements of %c are NaN or Inf is %s",
                     of_b ? 'B' : 'A', tp_text_get(&damage.unread));
     } else if (*found) {

@@ -8,7 +8,9 @@
 extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
-#define TP_HTML_STYLE_HASH "sha256-kNxD9tvO+66eu057CKzNbf0X96Zd5SqYPd6rg0dweAg="
-#define TP_HTML_SCRIPT_HASH "sha256-R5KBX7ocuB88CGbQG6AXq5mlaxcOpcM3381wYeOORbE="
+#define TP_HTML_STYLE_HASH \
+    "sha256-1+aR2hLZQ78hTT815siueR+KpujRix+CZAOMAkGwZP4="
+#define TP_HTML_SCRIPT_HASH \
+    "sha256-GDxpe03GaDM+5BpHA4Q4j+Tlokvq4/r7QrixXNbcUzU="
 
 #endif

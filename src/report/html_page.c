@@ -76,9 +76,34 @@ static void add_gist(struct tp_text *html, const char *evidence)
     enum { GIST = 180 }; /* bytes: two lines of a wide window              */
     struct tp_text gist = {0};
     tp_text_printable_cut(&gist, evidence, GIST);
+    tp_text_add(html, "<span class=\"gist\">");
     tp_html_text(html, tp_text_get(&gist));
+    tp_text_add(html, "</span>");
     html->failed |= gist.failed;
     tp_text_clear(&gist);
+}
+
+/* Where it is: "hifp8 linear L2 forward weight", a call, a file. */
+static void add_place(struct tp_text *html, const struct tp_table *table)
+{
+    static const char *const labels[] = {"quant_type",  "layer_type",
+                                         "layer_idx",   "operation",
+                                         "tensor_name", "name",
+                                         NULL};
+    struct tp_text cell = {0};
+    for (const char *const *label = labels; *label; label++) {
+        const struct tp_column *column = tp_table_column(table, *label);
+        if (!column)
+            continue;
+        tp_text_clear(&cell);
+        tp_html_cell(&cell, table, 0, column);
+        html->failed |= cell.failed;
+        if (cell.length)
+            tp_text_add(html, "%s%s ",
+                        column->type == TP_COLUMN_INTEGER ? "L" : "",
+                        tp_text_get(&cell));
+    }
+    tp_text_clear(&cell);
 }
 
 /* The only row of `table`; `number`: which it is of all. */
@@ -99,6 +124,7 @@ static void add_finding(struct tp_html_page *page,
                 severity ? tp_severity_words[severity] : "note");
     tp_html_text(html, text_in(table, row, "rule"));
     tp_text_add(html, "</b> ");
+    add_place(html, table);
     add_gist(html, evidence);
     tp_text_add(html, "</summary>\n<div><p>");
     tp_html_text(html, evidence);
@@ -123,6 +149,22 @@ static void add_findings(struct tp_html_page *page,
         add_finding(page, &one, i);
     }
     page->found = table->row_count;
+    free(room);
+}
+
+/* What a run is said to be limited by: the first row of its verdicts. */
+static void take_verdict(struct tp_html_page *page,
+                         const struct tp_table *table)
+{
+    void *room = table->make ? calloc(1, table->row_size) : NULL;
+    page->verdict.failed |= table->make && !room;
+    if (page->verdict.failed)
+        return;
+    const struct tp_table one = tp_table_window(table, 0, 1, room);
+    tp_text_add(&page->verdict, "<b>");
+    tp_html_text(&page->verdict, text_in(&one, 0, "verdict"));
+    tp_text_add(&page->verdict, "</b>: ");
+    tp_html_text(&page->verdict, text_in(&one, 0, "sentence"));
     free(room);
 }
 
@@ -183,11 +225,14 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed);
+    if (strcmp(table->name, "verdicts") == 0)
+        take_verdict(page, table);
     page->layers |= tp_table_column(table, "layer_idx") &&
                     tp_table_column(table, "iteration") &&
                     strcmp(table->name, "tensors") == 0;
-    return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
-                                                        : TP_OK;
+    return page->findings.failed || page->tables.failed || page->verdict.failed
+               ? tp_fail_memory(err)
+               : TP_OK;
 }
 
 void tp_html_page_clear(struct tp_html_page *page)
@@ -195,6 +240,7 @@ void tp_html_page_clear(struct tp_html_page *page)
     tp_text_clear(&page->findings);
     tp_text_clear(&page->tables);
     tp_text_clear(&page->rows);
+    tp_text_clear(&page->verdict);
     memset(page, 0, sizeof *page);
 }
 
@@ -300,9 +346,11 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_html_text(html, words->title);
     tp_text_add(html, "</h1>\n<p class=\"soft\">version ");
     tp_html_text(html, words->tool_version);
-    tp_text_add(html, "</p>\n<p><code>");
-    tp_html_text(html, words->command_line);
-    tp_text_add(html, "</code></p>\n<p class=\"lead\">");
+    tp_text_add(html, "</p>\n");
+    if (page->verdict.length)
+        tp_text_add(html, "<p class=\"lead\">%s</p>\n",
+                    tp_text_get(&page->verdict));
+    tp_text_add(html, "<p class=\"lead\">");
     tp_report_finding_counts(page->counts, html);
     tp_text_add(html, "</p>\n<nav aria-label=\"parts of the page\">"
                       "<a href=\"#findings\">Findings</a>"
@@ -324,6 +372,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
                             : "<p>There are none.</p>\n");
     if (page->layers)
         tp_text_add(html, "<div id=\"map\"></div>\n");
+    tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
     tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n<p class=\"soft\">%s has "
                       "them in full, with all digits.</p>\n",
                 page->full);

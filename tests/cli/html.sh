@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# A page beside each report, which no run without it leaves behind; what names
+# say is text there.
+some_logs in 3
+page=out/report.html
+must tprof-analyze tensors in --no_plots --quiet --output_dir out
+grep -o 'data-rows="[a-z_/]*"' $page
+grep -c 'Content-Security-Policy' $page
+mkdir odd
+cp "$(find in -name '*.pt' | head -n 1)" 'odd/<script>alert(1)<b>.pt'
+must tprof-analyze tensors odd --no_plots --quiet --output_dir odd_out
+grep -c '<script>alert' odd_out/report.html
+grep -c '&lt;script&gt;alert' odd_out/report.html
+must tprof-analyze tensors in --no_plots --quiet --no_html --output_dir out
+ls out
+make_trace a.json
+must tprof-analyze trace a.json --no_plots --quiet --output_dir trace
+ls trace
+grep -o '<p class="lead"><b>[^<]*</b>' trace/trace_report.html

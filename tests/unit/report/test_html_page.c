@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages are read back here: rows unpacked, markup looked at. What a browser
+ * makes of them is for tests/browser. */
+#include "report/html_page.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "report/html_table.h"
+#include "report/html_write.h"
+
+struct row {
+    const char *name;
+    int64_t integer;
+    uint64_t count;
+    double real;
+};
+
+static const struct tp_column columns[] = {
+    TP_COLUMN(struct row, name, ""),
+    TP_COLUMN(struct row, integer, "1"),
+    TP_COLUMN(struct row, count, "B"),
+    TP_COLUMN(struct row, real, "us"),
+};
+
+static const struct row rows[] = {
+    {"plain", 7, 1, 0.1},
+    {"</script><script>alert(1)</script>", -1, UINT64_MAX, NAN},
+    {"\"quoted\" & 'so'", 0, 0, -INFINITY},
+    {"a\033[31m\xe2\x80\xae\xff", 1, 2, 1e300},
+};
+
+static struct tp_table table_of(const char *name, size_t count)
+{
+    return (struct tp_table){.name = name,
+                             .columns = columns,
+                             .column_count = 4,
+                             .rows = rows,
+                             .row_count = count,
+                             .row_size = sizeof(struct row)};
+}
+
+/* --- texts ---------------------------------------------------------------- */
+
+Test(html_write, texts_hold_no_markup)
+{
+    static const char *const names[] = {
+        "<script>alert(1)</script>",
+        "\" onload=\"alert(1)",
+        "' onload='alert(1)",
+        "</style><img src=x onerror=alert(1)>",
+        "javascript:alert(1)",
+        "<!--",
+        "]]>",
+        "a\nb\rc\td",
+        "\xe2\x80\xae\xe2\x81\xa6 turned",
+        "\x1b]8;;http://x\x07",
+        "&lt;b&gt;",
+        "\xff\xfe\xed\xa0\x80",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct tp_text html = {0};
+        tp_html_text(&html, names[i]);
+        const char *text = tp_text_get(&html);
+        cr_expect_null(strpbrk(text, "<>\"'\n\r\t\x1b\x07"), "%s", text);
+        cr_expect(tp_text_is_utf8(text));
+        cr_expect_null(strstr(text, "\xe2\x80\xae"), "%s", text);
+        tp_text_clear(&html);
+    }
+}
+
+static void expect_base64(const char *bytes, const char *wanted)
+{
+    struct tp_text text = {0};
+    tp_html_base64(&text, bytes, strlen(bytes));
+    cr_expect_str_eq(tp_text_get(&text), wanted);
+    tp_text_clear(&text);
+}
+
+/* RFC 4648, section 10. */
+Test(html_write, base64)
+{
+    expect_base64("", "");
+    expect_base64("f", "Zg==");
+    expect_base64("fo", "Zm8=");
+    expect_base64("foo", "Zm9v");
+    expect_base64("foob", "Zm9vYg==");
+    expect_base64("fooba", "Zm9vYmE=");
+    expect_base64("foobar", "Zm9vYmFy");
+    expect_base64("\xff\xef\xbe", "/+++");
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    return (int)(strchr(digits, c) - digits);
+}
+
+/* The JSON of the first rows that stand in a page; released with free(). */
+static char *unpack(const char *html)
+{
+    const char *at = strstr(html, "data-rows=");
+    cr_assert_not_null(at);
+    at = strchr(at, '>') + 1;
+    const size_t length = strcspn(at, "<");
+    unsigned char *bytes = malloc(length);
+    size_t count = 0;
+    for (size_t i = 0; i + 3 < length; i += 4) {
+        unsigned group = 0;
+        for (int k = 0; k < 4; k++)
+            group = group << 6 |
+                    (at[i + k] == '=' ? 0U : (unsigned)digit_of(at[i + k]));
+        for (int k = 0; k < 3 && (k == 0 || at[i + k + 1] != '='); k++)
+            bytes[count++] = (unsigned char)(group >> (16 - 8 * k));
+    }
+    uLongf room = 1 << 22;
+    char *json = malloc(room + 1);
+    cr_assert_eq(uncompress((Bytef *)json, &room, bytes, count), Z_OK);
+    json[room] = '\0';
+    free(bytes);
+    return json;
+}
+
+Test(html_table, rows_are_packed)
+{
+    struct tp_text html = {0};
+    size_t packed = 0;
+    const struct tp_table table = table_of("a/b", 4);
+    cr_assert_eq(tp_html_table_pack(&html, &table, 1 << 20, &packed, NULL),
+                 TP_OK);
+    cr_expect_eq(packed, 4);
+    cr_expect_not_null(strstr(tp_text_get(&html), "data-rows=\"a/b\""));
+    char *json = unpack(tp_text_get(&html));
+    cr_expect_str_eq(
+        json,
+        "{\"name\":\"a/b\",\"columns\":["
+        "{\"name\":\"name\",\"unit\":\"\",\"number\":false},"
+        "{\"name\":\"integer\",\"unit\":\"1\",\"number\":true},"
+        "{\"name\":\"count\",\"unit\":\"B\",\"number\":true},"
+        "{\"name\":\"real\",\"unit\":\"us\",\"number\":true}],\"rows\":["
+        "[\"plain\",7,1,0.1],\n"
+        "[\"</script><script>alert(1)</script>\",null,18446744073709551615,"
+        "null],\n"
+        "[\"\\\"quoted\\\" & 'so'\",0,0,\"-inf\"],\n"
+        "[\"a\\\\x1b[31m\\\\xe2\\\\x80\\\\xae\\\\xff\",1,2,1e+300]]}");
+    free(json);
+    tp_text_clear(&html);
+}
+
+/* Rows that are made, many, and such as cannot be deflated to nothing. */
+static void make_rows(const void *from, size_t first, size_t count, void *made)
+{
+    struct row *row = made;
+    (void)from;
+    for (size_t i = 0; i < count; i++)
+        row[i] = (struct row){.name = "x",
+                              .integer = (int64_t)(first + i),
+                              .count = (first + i) * 2654435761U % 1000003,
+                              .real = sin((double)(first + i))};
+}
+
+Test(html_table, rows_that_have_no_room_are_left_out)
+{
+    struct tp_table table = table_of("many", 60000);
+    const size_t room = 100000;
+    struct tp_text html = {0};
+    size_t packed = 0, lines = 1;
+    table.make = make_rows;
+    cr_assert_eq(tp_html_table_pack(&html, &table, 1 << 22, &packed, NULL),
+                 TP_OK);
+    cr_expect_eq(packed, TP_HTML_ROWS);
+    tp_text_clear(&html);
+    cr_assert_eq(tp_html_table_pack(&html, &table, room, &packed, NULL),
+                 TP_OK);
+    cr_expect_leq(html.length, room + 100);
+    cr_expect_geq(html.length, room / 2);
+    char *json = unpack(tp_text_get(&html));
+    for (const char *at = json; (at = strstr(at, "],\n[")); at++)
+        lines++;
+    cr_expect_eq(lines, packed);
+    free(json);
+    tp_text_clear(&html);
+    cr_assert_eq(tp_html_table_pack(&html, &table, 0, &packed, NULL), TP_OK);
+    cr_expect_eq(packed, 0);
+    tp_text_clear(&html);
+}
+
+/* --- pages ---------------------------------------------------------------- */
+
+struct finding {
+    const char *severity, *rule, *evidence, *suggestion, *name;
+};
+
+static const struct tp_column finding_columns[] = {
+    TP_COLUMN(struct finding, severity, ""),
+    TP_COLUMN(struct finding, rule, ""),
+    TP_COLUMN(struct finding, evidence, ""),
+    TP_COLUMN(struct finding, suggestion, ""),
+    TP_COLUMN(struct finding, name, ""),
+};
+
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, word)); text++)
+        count++;
+    return count;
+}
+
+Test(html_page, whole)
+{
+    static const struct finding found[] = {
+        {"high", "onset", "<b>it</b> began", "look & see", "weight"},
+        {"low", "range", "small", "", ""},
+    };
+    const struct tp_table findings =
+        TP_TABLE_OF("findings", finding_columns, found, 2);
+    const struct tp_table table = table_of("tensors", 4),
+                          empty = table_of("groups", 0);
+    const struct tp_report_figure figures[] = {{"a/not_there.png", ""},
+                                               {"a/none.png", "no rows"}};
+    const struct tp_html_words words = {.title = "a <test>",
+                                        .tool_version = "1",
+                                        .report = "line <1>\n  line 2\n",
+                                        .folder = "/nowhere",
+                                        .figures = figures,
+                                        .figure_count = 2};
+    struct tp_html_page page = {.full = "summary.h5"};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_add(&page, &table, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_add(&page, &empty, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    const char *text = tp_text_get(&html);
+    cr_expect_eq(count_of(text, "<details class=\"finding\""), 2);
+    cr_expect_eq(count_of(text, "<details data-table="), 1);
+    /* its own script and two of rows, and no more */
+    cr_expect_eq(count_of(text, "<script"), 3);
+    cr_expect_eq(count_of(text, "</script"), 3);
+    cr_expect_eq(count_of(text, "Content-Security-Policy"), 1);
+    cr_expect_not_null(strstr(text, "&lt;b&gt;it&lt;/b&gt; began"));
+    cr_expect_not_null(strstr(text, "look &amp; see"));
+    cr_expect_not_null(strstr(text, "line &lt;1&gt;\n  line 2\n"));
+    cr_expect_not_null(strstr(text, "1 high, 0 medium, 1 low"));
+    cr_expect_not_null(strstr(text, "1 more are in the folders"));
+    tp_text_clear(&html);
+    tp_html_page_clear(&page);
+}
+
+Test(html_page, without_anything)
+{
+    const struct tp_html_words words = {.title = "t",
+                                        .tool_version = "1",
+                                        .report = "",
+                                        .folder = "."};
+    struct tp_html_page page = {.full = "summary.h5"};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    cr_expect_not_null(strstr(tp_text_get(&html), "There are none."));
+    cr_expect_eq(count_of(tp_text_get(&html), "<script"), 1);
+    tp_text_clear(&html);
+}
