@@ -3,7 +3,10 @@
 # nothing. The first is named, the others are counted, what fits is there.
 need gnuplot
 some_logs d 6
-draw() { tprof-analyze --tensor_dir d --no_html --plot_format "$1" --output_dir "$2"; }
+draw()
+{
+    tprof-analyze --tensor_dir d --no_html --plot_format "$1" --output_dir "$2"
+}
 for format in png svg; do
     must draw $format good > /dev/null
     room=$(($(stat -c %s good/summary.h5) / 1024 + 2))

@@ -8,7 +8,8 @@ for format in png svg pdf; do
     find $format -type f | grep -v "\.\($format\|gp\|tsv\|h5\|txt\|json\)$"
 done
 echo another format in the same folder: pdf, svg
-must tprof-analyze --tensor_dir d --output_dir pdf --no_html --plot_format svg > text
+must tprof-analyze --tensor_dir d --output_dir pdf --no_html \
+    --plot_format svg > text
 find pdf -name '*.pdf' | wc -l
 find pdf -name '*.svg' -size +0 | grep -c . | sed 's/^[1-9].*/some/'
 echo no figures there
