@@ -20,7 +20,7 @@
 
 #include "report/html_write.h"
 
-enum { PIECE = 512, LEVEL = 9 };
+enum { PIECE = 512, LEVEL = 4 };
 
 /* --- cells ---------------------------------------------------------------- */
 
