@@ -205,21 +205,6 @@ static void find_device(struct tp_trace *trace)
         trace->facts.device_memory_b = (double)device->total_memory;
 }
 
-static enum tp_status find_host_ops(struct tp_trace *trace,
-                                    struct tp_error *err)
-{
-    struct tp_trace_host_ops ops;
-    const enum tp_status status = tp_trace_host_ops_find(trace, &ops, err);
-    if (status != TP_OK)
-        return status;
-    trace->facts.host_operators = ops.operators;
-    trace->facts.host_self_us = ops.self_us;
-    trace->facts.host_tiny_us = ops.tiny_us;
-    trace->facts.host_tiny = ops.tiny;
-    trace->facts.host_tiny_count = ops.tiny_count;
-    return TP_OK;
-}
-
 static enum tp_status find_silent(struct tp_trace *trace, struct tp_error *err)
 {
     struct tp_trace_silent silent;
@@ -259,7 +244,9 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
                                            .orphan = "",
                                            .single_tensor = "",
                                            .silent_collective = "",
-                                           .host_tiny = "",
+                                           .host.tiny = "",
+                                           .host.most.name = "",
+                                           .host.collective.name = "",
                                            .device_name = "",
                                            .first_driver_step = -1};
     for (size_t i = 0; i < index->host_count; i++)
@@ -277,7 +264,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
     free(c.steady);
     enum tp_status status = find_silent(trace, err);
     if (status == TP_OK && trace->facts.device_events == 0)
-        status = find_host_ops(trace, err);
+        status = tp_trace_host_ops_find(trace, &trace->facts.host, err);
     return status;
 }
 

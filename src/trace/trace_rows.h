@@ -566,6 +566,31 @@ struct tp_pageable {
     double call_us;          /* the host inside them                       */
 };
 
+/* An operator or collective by all events of its name; "": there is none. */
+struct tp_trace_host_op {
+    const char *name;
+    double us; /* of operators without those inside                        */
+    int64_t count;
+};
+
+/* What the host does in W. */
+struct tp_trace_host_ops {
+    /* operators that begin in W and are no collectives, by their time without
+     * the operators inside */
+    int64_t operators;
+    double self_us;       /* of all                                        */
+    double tiny_us;       /* of those below 10 us                          */
+    const char *tiny;     /* the one with most of that, or ""; ...         */
+    int64_t tiny_count;   /* ... so many of it are below 10 us             */
+    struct tp_trace_host_op most;
+    struct tp_trace_host_op collective; /* the one with most time          */
+    /* moments of W on any thread: each is one of the first three, the
+     * DataLoader's or a call's to the driver */
+    double working_us;       /* an operator runs that is no collective     */
+    double communicating_us; /* none does, but a collective                */
+    double outside_us;       /* nothing is recorded but annotations        */
+};
+
 /* What verdict and rules ask beside the rows; trace_facts.h. */
 struct tp_trace_facts {
     int64_t from_ns, to_ns;  /* the window W                               */
@@ -594,12 +619,7 @@ struct tp_trace_facts {
     const char *orphan;      /* the event with most of that, or ""; ...    */
     int64_t orphan_events;   /* ... so many of this name ...               */
     double orphan_name_us;   /* ... which last so long                     */
-    int64_t host_operators;  /* of a trace without device events: operators
-                                in W, ...                                  */
-    double host_self_us;     /* ... their time without those inside, ...   */
-    double host_tiny_us;     /* ... of it that of those below 10 us, ...   */
-    const char *host_tiny;   /* ... the one with most of this, or "", ...  */
-    int64_t host_tiny_count; /* ... and how many of it there are           */
+    struct tp_trace_host_ops host; /* of a trace without device events       */
     int64_t collectives;     /* that the host calls, ...                   */
     int64_t silent_collectives; /* ... of them without device work, most  */
     const char *silent_collective; /* ... of this name, or ""             */

@@ -109,6 +109,12 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "run",
          "training on a CPU: 24 to 56 where operators are tiny, 8 and less "
          "where not; public traces without a GPU: 1 and 6"},
+    [TP_TRACE_HOST_BUSY] =
+        {"cpu_busy", 60, "%",
+         "without a GPU: operators that are no collectives, of the window: "
+         "from here on CPU-bound",
+         "training on a CPU: 92 and 94 where products are large, 38 to 59 in "
+         "steps of some milliseconds"},
     [TP_TRACE_HOST_CHURN] =
         {"host_churn", 1, "GB/s",
          "without a GPU: memory taken, of the time of the steps",

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules about training without a GPU: operators too short to be worth calling,
- * and large temporary tensors.
+ * Rules about training without a GPU: what its steps spend their time in,
+ * operators too short to be worth calling, and large temporary tensors.
  *
- * Without a device there is no idle time to tell what costs. Tiny operators are
- * told by their own time. What memory costs is in no event: pages are taken
- * from the system when they are first written to, in whatever operator does
- * that; so churn is a finding where rate, turnover and lifetimes agree, and
- * never a verdict. Constant time for a trace.
+ * Without a device there is no idle time to tell what costs, but moments in
+ * which operators run, only collectives do, or nothing is recorded
+ * (trace_host_ops.h). Tiny operators are told by their own time. What memory
+ * costs is in no event: pages are taken from the system when they are first
+ * written to, in whatever operator does that; so churn is a finding where rate,
+ * turnover and lifetimes agree, and never a verdict. Constant time for a trace.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,11 +28,173 @@ double tp_trace_tiny_operators(const struct tp_trace *trace)
 {
     const struct tp_trace_facts *facts = &trace->facts;
     if (facts->device_events > 0 || !(trace->idle.window_us > 0) ||
-        (double)facts->host_operators < least_operators ||
-        facts->host_tiny_us < least_of_operators * facts->host_self_us)
+        (double)facts->host.operators < least_operators ||
+        facts->host.tiny_us < least_of_operators * facts->host.self_us)
         return 0;
-    const double share = facts->host_tiny_us / trace->idle.window_us;
+    const double share = facts->host.tiny_us / trace->idle.window_us;
     return share < 1 ? share : 1; /* several threads */
+}
+
+static double share_of(const struct tp_trace *trace, double us)
+{
+    const double window_us = trace->idle.window_us;
+    return trace->facts.device_events == 0 && window_us > 0 ? us / window_us
+                                                            : 0;
+}
+
+double tp_trace_host_works(const struct tp_trace *trace)
+{
+    return share_of(trace, trace->facts.host.working_us);
+}
+
+double tp_trace_host_communicates(const struct tp_trace *trace)
+{
+    return share_of(trace, trace->facts.host.communicating_us);
+}
+
+double tp_trace_host_outside(const struct tp_trace *trace)
+{
+    return share_of(trace, trace->facts.host.outside_us);
+}
+
+const char *tp_trace_host_words(struct tp_trace_judged *judged,
+                                const struct tp_trace *trace,
+                                enum tp_verdict verdict, double share)
+{
+    const struct tp_trace_host_ops *host = &trace->facts.host;
+    const double percent = 100 * share;
+    const char *no_gpu = tp_trace_no_gpu_words(trace);
+    switch (verdict) {
+    case TP_VERDICT_DATA_LOADING:
+        return tp_judge_text(
+            judged, "steps wait %.1f %% of their time for the DataLoader; %s",
+            percent, no_gpu);
+    case TP_VERDICT_COMMUNICATION:
+        return tp_judge_text(judged,
+                             "%.1f %% of the window go by with nothing but "
+                             "collectives running, most in %s; operators take "
+                             "%.1f %%; %s",
+                             percent, host->collective.name,
+                             100 * tp_trace_host_works(trace), no_gpu);
+    case TP_VERDICT_TINY_OPERATORS:
+        return tp_judge_text(judged,
+                             "operators below 10 us take %.1f %% of the "
+                             "window, %.1f us each on average; %s",
+                             percent,
+                             host->self_us / (double)host->operators, no_gpu);
+    case TP_VERDICT_CPU_BOUND:
+        return tp_judge_text(judged,
+                             "operators take %.1f %% of the window, most of "
+                             "it %s (%.1f %% of the operators' time); %s",
+                             percent, host->most.name,
+                             100 * host->most.us / host->self_us, no_gpu);
+    case TP_VERDICT_HOST_BOUND:
+        return tp_judge_text(judged,
+                             "%.1f %% of the window go by outside of "
+                             "operators, in Python or what was not recorded; "
+                             "operators take %.1f %%; %s",
+                             percent, 100 * tp_trace_host_works(trace), no_gpu);
+    default:
+        return tp_judge_text(judged,
+                             "no device events were recorded, so nothing can "
+                             "be said about a GPU; of the window operators "
+                             "take %.1f %%, collectives alone %.1f %%, what is "
+                             "outside of both %.1f %%",
+                             100 * tp_trace_host_works(trace),
+                             100 * tp_trace_host_communicates(trace),
+                             100 * tp_trace_host_outside(trace));
+    }
+}
+
+static enum tp_status add_communication(const struct tp_trace_case *it,
+                                        struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_trace_host_op *most = &trace->facts.host.collective;
+    const double share = 100 * tp_trace_host_communicates(trace);
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "nothing but collectives, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_COMM],
+        .won = share,
+        .evidence = tp_judge_text(
+            it->judged,
+            "%.1f %% of the window go by while a collective runs and no "
+            "operator does; most in %s (%" PRId64 " calls, %.2f ms each); a "
+            "collective lasts as long as the last rank lets it wait: one "
+            "trace does not tell waiting from transfer",
+            share, most->name, most->count,
+            most->us / 1e3 / (double)most->count),
+        .suggestion =
+            "record all ranks, which tells who is late; fewer and larger "
+            "collectives (bucket_cap_mb of DDP, no_sync() while gradients "
+            "accumulate), fewer bytes (gradients in bf16)"};
+    return share < it->limits[TP_TRACE_COMM]
+               ? TP_OK
+               : tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding,
+                                      err);
+}
+
+static enum tp_status add_outside(const struct tp_trace_case *it,
+                                  struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const double share = 100 * tp_trace_host_outside(trace);
+    const bool waits = tp_trace_step_means(trace, 1).data_wait_s > 0;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "outside of operators, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_HOST],
+        .won = share,
+        .evidence = tp_judge_text(
+            it->judged,
+            "%.1f %% of the window have no operator, no collective%s on any "
+            "thread: Python, or what the profiler does not see",
+            share, waits ? " and no DataLoader" : ""),
+        .suggestion =
+            trace->frames.count
+                ? "see /frames for the functions with most time of their own"
+                : "record with with_stack=True, which names the functions; or "
+                  "put record_function around parts of the loop"};
+    return share < it->limits[TP_TRACE_HOST]
+               ? TP_OK
+               : tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
+}
+
+enum tp_status tp_trace_rule_cpu_time(const struct tp_trace_case *it,
+                                      struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_trace_host_ops *host = &trace->facts.host;
+    const double share = 100 * tp_trace_host_works(trace);
+    if (trace->facts.device_events > 0)
+        return TP_OK;
+    enum tp_status status = add_communication(it, err);
+    if (status == TP_OK)
+        status = add_outside(it, err);
+    if (status != TP_OK || it->verdict != TP_VERDICT_CPU_BOUND)
+        return status;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW, /* work is what a CPU is there for */
+        .step = -1,
+        .metric = "operators, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_HOST_BUSY],
+        .evidence = tp_judge_text(
+            it->judged,
+            "operators take %.1f %% of the window; of their own time %s has "
+            "%.1f %% (%" PRId64 " calls, %.3f ms each)",
+            share, host->most.name, 100 * host->most.us / host->self_us,
+            host->most.count, host->most.us / 1e3 / (double)host->most.count),
+        .suggestion =
+            "the work itself takes the time: look at the table of operators by "
+            "self time, and with --group_by shape at their sizes; whether more "
+            "threads or bf16 help depends on the CPU, so measure it"};
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_tiny_operators(const struct tp_trace_case *it,
@@ -56,10 +219,10 @@ enum tp_status tp_trace_rule_tiny_operators(const struct tp_trace_case *it,
             "%.0f operators a %s, %.1f us each on average without those they "
             "call; operators below 10 us take %.1f %% of the window, most of "
             "it %s (%.0f a %s); %s",
-            (double)facts->host_operators / steps,
+            (double)facts->host.operators / steps,
             tp_trace_has_steps(trace) ? "step" : "trace",
-            facts->host_self_us / (double)facts->host_operators, share,
-            facts->host_tiny, (double)facts->host_tiny_count / steps,
+            facts->host.self_us / (double)facts->host.operators, share,
+            facts->host.tiny, (double)facts->host.tiny_count / steps,
             tp_trace_has_steps(trace) ? "step" : "trace",
             tp_trace_no_gpu_words(trace)),
         .suggestion =

@@ -33,6 +33,10 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_first_launch, NULL, false},
     {"host", "the GPU idles behind operators and Python",
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_host, NULL, false},
+    {"cpu_time",
+     "without a GPU: what the steps spend their time in: collectives, "
+     "operators, Python",
+     "TRAINING ON A CPU", tp_trace_rule_cpu_time, NULL, false},
     {"tiny_operators", "without a GPU: operators so short that calling them is "
      "what takes the time",
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_tiny_operators, NULL, false},

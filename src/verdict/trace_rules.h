@@ -64,6 +64,7 @@ tp_trace_rule_fn tp_trace_rule_first_launch;
 tp_trace_rule_fn tp_trace_rule_sync;
 tp_trace_rule_fn tp_trace_rule_launch;
 tp_trace_rule_fn tp_trace_rule_host;
+tp_trace_rule_fn tp_trace_rule_cpu_time;
 tp_trace_rule_fn tp_trace_rule_tiny_operators;
 tp_trace_rule_fn tp_trace_rule_host_churn;
 /* trace_rule_memory.c */

@@ -54,6 +54,9 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
         {"tiny operators", "tiny_ops",
          "no GPU was recorded; operators are so short that calling them takes "
          "the time"},
+    [TP_VERDICT_CPU_BOUND] =
+        {"CPU-bound", "cpu_bound",
+         "no GPU was recorded; operators take most of the time"},
     [TP_VERDICT_NO_LIMIT] = {"no single limit", "none",
                              "nothing reaches its threshold"},
     [TP_VERDICT_UNKNOWN] = {"unknown", "unknown",
@@ -116,26 +119,56 @@ static bool is_unknown(const struct tp_trace *trace,
            busy >= limits->values[TP_TRACE_BUSY];
 }
 
-/* Without a device: steps that wait for their data, tiny operators, whichever
- * takes more; or what is not known. */
+/* Without steps W is what the operators span, so that a few of them fill it by
+ * construction; with a device whose events cannot be read, what the host does
+ * is not what limits the run. */
+static bool tells_nothing(const struct tp_trace *trace,
+                          const struct tp_trace_limits *limits)
+{
+    return tp_trace_untimed_device(trace).lost > 0 ||
+           (!tp_trace_has_steps(trace) &&
+            (double)trace->facts.host.operators <
+                limits->values[TP_TRACE_EVENTS]);
+}
+
+/* Without a device: what takes most of the window of what reaches its
+ * threshold. Operators so short that calling them takes the time are those of
+ * which it is said that they take it. */
 static enum tp_verdict pick_without_device(const struct tp_trace *trace,
                                            const struct tp_trace_limits *limits,
                                            double *share)
 {
     const struct tp_trace_means means = tp_trace_step_means(trace, 1);
     const double wait = means.data_wait_s / means.profiler_step_s;
+    const double *limit = limits->values;
+    const double tiny = tp_trace_tiny_operators(trace);
+    const bool calls = 100 * tiny >= limit[TP_TRACE_HOST_TINY];
+    const struct cause causes[] = {
+        {TP_VERDICT_DATA_LOADING,
+         1e3 * means.data_wait_s >= limit[TP_TRACE_LOADER_WAIT] ? wait : 0,
+         limit[TP_TRACE_LOADER]},
+        {TP_VERDICT_COMMUNICATION, tp_trace_host_communicates(trace),
+         limit[TP_TRACE_COMM]},
+        {TP_VERDICT_TINY_OPERATORS, tiny, limit[TP_TRACE_HOST_TINY]},
+        {TP_VERDICT_CPU_BOUND, calls ? 0 : tp_trace_host_works(trace),
+         limit[TP_TRACE_HOST_BUSY]},
+        {TP_VERDICT_HOST_BOUND, tp_trace_host_outside(trace),
+         limit[TP_TRACE_HOST]},
+    };
+    enum tp_verdict best = TP_VERDICT_CPU_ONLY;
     if (trace->events.truncated_at >= 0)
         return TP_VERDICT_UNKNOWN;
-    const double tiny = tp_trace_tiny_operators(trace);
-    const bool waits =
-        100 * wait >= limits->values[TP_TRACE_LOADER] &&
-        1e3 * means.data_wait_s >= limits->values[TP_TRACE_LOADER_WAIT];
-    const bool calls = 100 * tiny >= limits->values[TP_TRACE_HOST_TINY];
-    if (!waits && !calls)
-        return TP_VERDICT_CPU_ONLY;
-    const bool loads = waits && !(calls && tiny > wait);
-    *share = loads ? wait : tiny;
-    return loads ? TP_VERDICT_DATA_LOADING : TP_VERDICT_TINY_OPERATORS;
+    *share = 0;
+    if (tells_nothing(trace, limits))
+        return best;
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        if (!(100 * causes[i].share >= causes[i].limit) ||
+            causes[i].share <= *share)
+            continue;
+        best = causes[i].verdict;
+        *share = causes[i].share;
+    }
+    return best;
 }
 
 /* The causes of line 3. */
@@ -372,10 +405,9 @@ static const char *describe(struct tp_trace_judged *judged,
     const struct tp_idle_row *idle = &trace->idle;
     const double percent = 100 * share, busy = 100 * idle->busy;
     double most;
+    if (trace->facts.device_events == 0 && verdict != TP_VERDICT_UNKNOWN)
+        return tp_trace_host_words(judged, trace, verdict, share);
     switch (verdict) {
-    case TP_VERDICT_CPU_ONLY:
-        return "no device events were recorded, so nothing can be said about "
-               "a GPU";
     case TP_VERDICT_GPU_BOUND:
         return describe_busy(judged, trace);
     case TP_VERDICT_ALLOCATION:
@@ -389,11 +421,6 @@ static const char *describe(struct tp_trace_judged *judged,
                              " operations at once) and is busy %.1f %% of it",
                              percent, idle->queued_most, busy);
     case TP_VERDICT_DATA_LOADING:
-        if (trace->facts.device_events == 0)
-            return tp_judge_text(judged,
-                                 "steps wait %.1f %% of their time for the "
-                                 "DataLoader; no GPU was recorded",
-                                 percent);
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "DataLoader and is busy %.1f %% of it",
@@ -422,16 +449,11 @@ static const char *describe(struct tp_trace_judged *judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "host, %s, and is busy %.1f %% of it",
                              percent, busiest_host(judged, trace), busy);
-    case TP_VERDICT_TINY_OPERATORS:
-        return tp_judge_text(judged,
-                             "operators below 10 us take %.1f %% of the "
-                             "window, %.1f us each on average; no GPU was "
-                             "recorded",
-                             percent,
-                             trace->facts.host_self_us /
-                                 (double)trace->facts.host_operators);
     case TP_VERDICT_UNKNOWN:
         return describe_unknown(judged, trace);
+    case TP_VERDICT_CPU_ONLY:
+    case TP_VERDICT_CPU_BOUND:
+    case TP_VERDICT_TINY_OPERATORS:
     case TP_VERDICT_NO_LIMIT:
     case TP_VERDICTS:
         break;

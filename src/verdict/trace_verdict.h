@@ -8,10 +8,14 @@
  * What limits a trace, by the first of these that holds over its window W;
  * limits in capitals are thresholds of verdict/trace_limits.h:
  *
- *   1. no device events: data loading where steps wait for the DataLoader for
- *      DATALOADER of their time, tiny operators where operators below 10 us
- *      take TINY_OPERATORS of W, of both what takes more; else CPU only;
- *      unknown where the trace is cut
+ *   1. no device events: of what reaches its threshold what takes most of W:
+ *      data loading where steps wait for the DataLoader for DATALOADER of their
+ *      time; communication where for COMMUNICATION nothing runs but a
+ *      collective; tiny operators where operators below 10 us take
+ *      TINY_OPERATORS, else CPU-bound where operators take CPU_BUSY; host-bound
+ *      where nothing is recorded for HOST; else, and in a trace without steps
+ *      of fewer than DEVICE_EVENTS operators, CPU only; unknown where the trace
+ *      is cut
  *   2. the device is busy for GPU_BUSY of W, and neither communication nor
  *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
  *      trace without steps that has fewer than DEVICE_EVENTS

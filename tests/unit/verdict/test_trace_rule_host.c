@@ -57,10 +57,10 @@ Test(trace_rule_host, tiny_operators)
         const char *verdict, *scenario;
     } cases[] = {
         {{.tiny = 500, .large_us = 100}, "tiny operators", "tiny_ops"},
-        {{.tiny = 500, .large_us = 9000}, "CPU only", "cpu_only"},
+        {{.tiny = 500, .large_us = 9000}, "CPU-bound", "cpu_bound"},
         {{.tiny = 500, .large_us = 100, .python_us = 9000},
-         "CPU only", "cpu_only"},
-        {{.tiny = 20, .large_us = 10}, "CPU only", "cpu_only"}, /* too few */
+         "host-bound", "host_bound"},
+        {{.tiny = 20, .large_us = 10}, "CPU-bound", "cpu_bound"}, /* too few */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct judged_run it = {0};
@@ -98,6 +98,77 @@ Test(trace_rule_host, tiny_operators_or_the_loader)
     }
 }
 
+/* --- what the time goes to ------------------------------------------------ */
+
+/* A step of a product, a collective on a thread of its own that begins
+ * `before_us` before the product does, and Python behind both. */
+struct shares {
+    double product_us, collective_us, before_us, python_us;
+    const char *verdict;
+    double share; /* of the finding of the verdict, %                       */
+};
+
+static void make_shares(struct judged_run *it, const struct shares *how)
+{
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        const double begin = maker.host;
+        double end = begin;
+        if (how->collective_us > 0) {
+            maker.thread = 7;
+            trace_maker_host_op(&maker, "gloo:all_reduce", how->collective_us);
+            end = maker.host;
+            maker.thread = 0;
+            maker.host = begin + how->before_us;
+        }
+        trace_maker_host_op(&maker, "aten::addmm", how->product_us);
+        if (maker.host < end)
+            maker.host = end;
+        trace_maker_python(&maker, how->python_us);
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(it, &maker, "made.json");
+    judged_run_finish(it);
+}
+
+/* A collective beside operators costs nothing, one that nothing runs beside
+ * does; products alone are CPU-bound; what no event is of is Python's; and
+ * where nothing stands out, nothing is blamed. */
+Test(trace_rule_host, what_takes_the_time)
+{
+    static const struct shares cases[] = {
+        {2000, 8000, 8000, 0, "communication", 80},
+        {8000, 7000, 0, 1000, "CPU-bound", 89},
+        {2000, 0, 0, 8000, "host-bound", 80},
+        {5500, 0, 0, 3500, "CPU-bound", 61},
+        {5500, 5900, 0, 3500, "CPU only", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct judged_run it = {0};
+        make_shares(&it, &cases[i]);
+        cr_expect_str_eq(judged_verdict(&it), cases[i].verdict, "%zu: %s", i,
+                         it.judged.verdict.sentence);
+        const struct tp_trace_finding *finding = judged_find(&it, "cpu_time");
+        cr_expect_eq(finding != NULL, cases[i].share > 0, "%zu", i);
+        if (finding) {
+            cr_expect_float_eq(finding->value, cases[i].share, 1.5, "%zu: %g",
+                               i, finding->value);
+            cr_expect_eq(finding->level, i == 1 || i == 3 ? TP_SEVERITY_LOW
+                                                          : TP_SEVERITY_HIGH);
+            if (i == 0)
+                cr_expect(strstr(finding->evidence,
+                                 "gloo:all_reduce (6 calls, 8.00 ms each)"),
+                          "%s", finding->evidence);
+            if (i == 1)
+                cr_expect(strstr(finding->evidence, "aten::addmm has 100.0 %"),
+                          "%s", finding->evidence);
+        }
+        judged_run_clear(&it);
+    }
+}
+
 /* 30 tensors of 4 MB made one after the other, or kept as activations are, or
  * beside much else: only the first is churn, and it is no verdict. */
 Test(trace_rule_host, churn)
@@ -110,11 +181,11 @@ Test(trace_rule_host, churn)
     for (int i = 0; i < 3; i++) {
         struct judged_run it = {0};
         make(&it, &cases[i]);
-        cr_expect_str_eq(judged_verdict(&it), "CPU only");
+        cr_expect_str_eq(judged_verdict(&it), "CPU-bound");
         const struct tp_trace_finding *finding = judged_find(&it, "host_churn");
         cr_expect_eq(finding != NULL, i == 0, "%d", i);
         cr_expect_str_eq(it.judged.verdict.scenario,
-                         i == 0 ? "memory_churn" : "cpu_only");
+                         i == 0 ? "memory_churn" : "cpu_bound");
         if (finding) {
             cr_expect(strstr(finding->evidence, "30 allocations a step"), "%s",
                       finding->evidence);

@@ -118,7 +118,7 @@ Test(trace_real, verdicts)
         {"06_nccl_data", "host-bound"},
         {"08_ns_resolution", "GPU-bound"},
         {"09_negative_queue", "queued work does not start"},
-        {"11_cpu_only", "CPU only"},
+        {"11_cpu_only", "communication"},
         {"12_mi250_minitoy", "cold start"},
         {"13_simple_add", "cold start"},
         {"15_bert_h100", "launch-bound"},

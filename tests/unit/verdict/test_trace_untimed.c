@@ -105,7 +105,7 @@ Test(trace_untimed, without_a_device)
     }
     made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
-    cr_expect_str_eq(judged_verdict(&it), "CPU only");
+    cr_expect_str_eq(judged_verdict(&it), "CPU-bound");
     cr_expect(judged_notes(&it, "not recorded: device events"));
     cr_expect(!judged_notes(&it, "durations of device"));
     cr_expect(strstr(tp_trace_no_gpu_words(&it.run.traces[0]), "recorded"));
