@@ -56,7 +56,7 @@ const struct tp_rule tp_rules[] = {
      "QUANTISED TENSORS", tp_rule_scales},
     {"incomplete",
      "a checkpoint of several files that lacks one: a shard of its index, a "
-     "rank's part, its metadata: medium",
+     "rank's part, its metadata; or with a shard too many: medium",
      "INCOMPLETE CHECKPOINTS", tp_rule_incomplete},
     {"replicas",
      "parameters that ranks have copies of, or norms under tensor parallelism, "

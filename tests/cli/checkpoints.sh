@@ -28,3 +28,22 @@ for unit in "$data"/bad-dcp_{missing,lone,cut,hole} "$data/bad-sharded" \
 done
 tprof-analyze tensors "$data/good-dcp" "$data/good-sharded" --no_plots \
     --quiet && ls draw/summary.h5
+# so is a shard that the index does not name, left by another save; a file of
+# another name is none
+mkdir -p extra
+cp "$data"/good-sharded/* extra
+for step in consolidated model-00003-of-00004; do
+    cp extra/model-00001-of-00002.safetensors extra/$step.safetensors
+    echo "$step: $(tprof-analyze extra --no_plots --output_dir out --quiet
+        echo "exit $?")"
+    jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
+        out/findings.json
+done
+# and a tensor that the index places in a file without it
+mkdir -p lies
+cp "$data"/good-sharded/* lies
+sed -i 's/"b":/"nowhere": "model-00001-of-00002.safetensors", "b":/' \
+    lies/*.index.json
+tprof-analyze lies --no_plots --output_dir out --quiet
+jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
+    out/findings.json
