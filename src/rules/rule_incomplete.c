@@ -2,8 +2,9 @@
 /*
  * Files that a checkpoint names, or that its layout asks for, and that are not
  * there: a shard of an index, a rank's part, the metadata; and shards that an
- * index does not know. What readers say of that was collected with the rows. One finding, about the first
- * checkpoint of which it is said. Cost: a look at what was skipped.
+ * index does not know. What readers say of that was collected with the rows.
+ * One finding, about the first checkpoint of which it is said. Cost: a look at
+ * what was skipped.
  */
 #include <string.h>
 
