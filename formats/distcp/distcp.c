@@ -71,6 +71,10 @@ static enum tp_status check_chunk(struct reading *r,
                        item->skips ? item->skips->reason
                                    : "its archive does not hold one tensor");
     const struct tp_tensor *chunk = &item->tensors[0];
+    if (tp_dtype_info(chunk->dtype)->packed)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "chunks of %s are not read: its elements share bytes",
+                       tp_dtype_info(chunk->dtype)->name);
     bool same = chunk->ndim == tensor->ndim;
     for (int i = 0; same && i < tensor->ndim; i++)
         same = chunk->shape[i] == part->size[i];
