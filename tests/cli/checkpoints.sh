@@ -47,3 +47,19 @@ sed -i 's/"b":/"nowhere": "model-00001-of-00002.safetensors", "b":/' \
 tprof-analyze lies --no_plots --output_dir out --quiet
 jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
     out/findings.json
+# metadata that are none are damage where parts lie beside them, else another's
+mkdir -p empty stray
+cp "$data"/good-dcp/*.distcp empty
+: > empty/.metadata
+: > stray/.metadata
+cp "$data/good-saved.safetensors" stray
+for unit in empty stray; do
+    tprof-analyze inspect "$unit" > /dev/null 2> said
+    echo "$unit: exit $?"
+    cat said
+done
+# and so is a .ckpt of which nothing is left
+mkdir -p cut
+: > cut/epoch=0-step=5.ckpt
+tprof-analyze inspect cut 2>&1
+echo "exit $?"
