@@ -63,3 +63,8 @@ mkdir -p cut
 : > cut/epoch=0-step=5.ckpt
 tprof-analyze inspect cut 2>&1
 echo "exit $?"
+# and codes whose scales are gone
+tprof-analyze "$srcdir/testdata/quantised/bad-scale_missing" --no_plots \
+    --output_dir out --quiet
+jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
+    out/findings.json
