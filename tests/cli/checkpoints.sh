@@ -68,3 +68,8 @@ tprof-analyze "$srcdir/testdata/quantised/bad-scale_missing" --no_plots \
     --output_dir out --quiet
 jq -r '.findings[] | select(.rule == "incomplete") | .evidence' \
     out/findings.json
+# files are counted, and names that stand for several are none
+for unit in good-megatron good-dcp_of_ranks; do
+    tprof-analyze "$data/$unit" --no_plots --output_dir out | grep "files read"
+    find "$data/$unit" -type f | wc -l
+done
