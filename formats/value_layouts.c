@@ -116,14 +116,13 @@ static bool has_dtype(const struct tp_tensor *tensor, int set)
 
 /* Values of one tensor of codes, as it is found. */
 struct value {
-    size_t codes, scale, factor, shape; /* numbers in the file; NONE         */
+    size_t codes, scale, factor, shape; /* numbers in the file; none         */
     const struct layout *layout;
     struct tp_scaled *scaled; /* NULL: none could be made                   */
     const char *path;
 };
 
-enum { NONE = -1 };
-static const size_t none = (size_t)NONE;
+static const size_t none = SIZE_MAX;
 
 struct search {
     struct tp_tensor_file *file;
@@ -455,7 +454,35 @@ static enum tp_status find_named(struct search *s, size_t number, bool *found)
     return TP_OK;
 }
 
-/* Counts codes of 8 bits that no row found scales of. */
+static bool ends_in(const char *path, const char *tail)
+{
+    const char *found = strstr(path, tail);
+    return found && !found[strlen(tail)];
+}
+
+/* Whether a tensor has to have scales: by a name that only codes have, or as
+ * codes of 8 bits where the configuration says so. */
+static bool wants_scales(const struct tp_tensor *tensor, bool configured)
+{
+    return tensor->ndim >= 2 &&
+           ((configured && has_dtype(tensor, FLOAT8) &&
+             !strstr(tensor->path, "_scale")) ||
+            (has_dtype(tensor, BYTES | WORDS) &&
+             ends_in(tensor->path, ".weight_packed")) ||
+            (has_dtype(tensor, BYTES) &&
+             ends_in(tensor->path, "_proj_blocks")));
+}
+
+static bool find_layout(struct search *s, size_t number, struct value *value,
+                        size_t *stem)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !found; i++)
+        found = is_of(s, &layouts[i], number, value, stem);
+    return found;
+}
+
+/* Counts codes that no row found scales of. */
 static enum tp_status find_one(struct search *s, size_t number, size_t *bare)
 {
     const struct tp_tensor *tensor = &s->file->tensors[number];
@@ -464,17 +491,14 @@ static enum tp_status find_one(struct search *s, size_t number, size_t *bare)
     bool found = false;
     if (tensor->scaled || tensor->encoded)
         return TP_OK;
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        if (is_of(s, &layouts[i], number, &value, &stem))
-            return make(s, &value, stem);
-    }
+    if (find_layout(s, number, &value, &stem))
+        return make(s, &value, stem);
     enum tp_status status = find_named(s, number, &found);
-    *bare += !found && tensor->ndim >= 2 && has_dtype(tensor, FLOAT8);
+    *bare += !found && wants_scales(tensor, true);
     return status;
 }
 
-/* ---- config.json
- * ------------------------------------------------------------------ */
+/* ---- config.json -------------------------------------------------------- */
 
 static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
                                  struct tp_arena *arena, struct tp_error *err)
@@ -482,8 +506,11 @@ static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
     (void)arena;
     (void)err;
     bool *scaled = context;
-    if (strcmp(pair->key, "quantization_config") == 0)
-        *scaled = !strcmp(tp_json_text(pair->value, "quant_method", ""), "fp8");
+    if (strcmp(pair->key, "quantization_config") != 0)
+        return TP_OK;
+    const char *method = tp_json_text(pair->value, "quant_method", "");
+    *scaled = !strcmp(method, "fp8") || !strcmp(method, "modelopt") ||
+              !strcmp(method, "compressed-tensors");
     return TP_OK;
 }
 
@@ -504,28 +531,31 @@ static bool is_configured(const char *name)
     return scaled;
 }
 
-static enum tp_status skip_bare(struct search *s)
+static enum tp_status skip_bare(struct search *s, bool configured)
 {
-    for (size_t i = 0, v = 0; i < s->count; i++) {
+    struct value value;
+    size_t stem;
+    for (size_t i = 0; i < s->count; i++) {
         const struct tp_tensor *tensor = &s->file->tensors[i];
-        bool used = v < s->value_count && s->values[v].codes == i;
-        v += used;
-        if (used || tensor->encoded || tensor->scaled || tensor->ndim < 2 ||
-            !has_dtype(tensor, FLOAT8))
+        if (tensor->encoded || tensor->scaled ||
+            !wants_scales(tensor, configured) ||
+            find_layout(s, i, &value, &stem))
             continue;
-        enum tp_status status = add_skip(
-            s, tensor->path, TP_E_DAMAGED,
-            "codes of 8 bits without scales (_scale_inv or _scale), though "
-            "config.json beside it says quant_method fp8: their values are "
-            "not known");
+        enum tp_status status =
+            add_skip(s, tensor->path, TP_E_NOT_FOUND,
+                     has_dtype(tensor, FLOAT8)
+                         ? "codes of 8 bits without scales (_scale_inv or "
+                           "_scale), though config.json beside it says that "
+                           "they have some: their values are not known"
+                         : "packed codes without scales (_scale or _scales): "
+                           "their values are not known");
         if (status != TP_OK)
             return status;
     }
     return TP_OK;
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------- */
 
 static void mark(struct search *s, const struct value *value)
 {
@@ -586,10 +616,10 @@ static enum tp_status find_all(struct search *s, const char *name)
     enum tp_status status = sort_names(s) ? TP_OK : tp_fail_memory(s->err);
     for (size_t i = 0; i < s->count && status == TP_OK; i++)
         status = find_one(s, i, &bare);
-    if (status == TP_OK && bare && is_configured(name))
-        status = skip_bare(s);
     for (size_t v = 0; v < s->value_count && status == TP_OK; v++)
         mark(s, &s->values[v]);
+    if (status == TP_OK && bare)
+        status = skip_bare(s, is_configured(name));
     if (status == TP_OK && s->value_count)
         status = insert(s);
     return status == TP_OK && s->text.failed ? tp_fail_memory(s->err) : status;

@@ -365,6 +365,25 @@ def object_files():
         "quantised tensors before and between others",
         {"q": q.int_repr(), "q#value": q.dequantize(), "a": torch.arange(5.0),
          "w": w.int_repr(), "w#value": w.dequantize(), "z": torch.ones(2)})
+    bytes_ = torch.arange(7, 31, dtype=torch.uint8).reshape(3, 8) * 11
+    table = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6])
+    nibbles = torch.stack([bytes_ & 15, bytes_ >> 4], -1).flatten(-2).long()
+    values = table[nibbles & 7] * (1 - 2 * (nibbles >> 3))
+    f4 = bytes_.view(torch.float4_e2m1fn_x2)
+    for name, how in [("", {}),
+                      (".legacy", {"_use_new_zipfile_serialization": False})]:
+        put("good-float4%s.pt" % name,
+            save({"f": f4, "row": f4[1], "rows": f4[1:], "bytes": bytes_},
+                 **how),
+            "two elements a byte, views of them, and the bytes",
+            {"f": values, "row": values[1], "rows": values[1:],
+             "bytes": bytes_})
+        for path in "f", "row", "rows":
+            EXPECTED["good-float4%s.pt" % name][path]["dtype"] = str(f4.dtype)
+    put("unsupported-float4.pt", save({"turned": f4.t(), "one": f4[0, 0],
+                                       "t": torch.ones(2)}),
+        "elements of one byte that do not follow each other",
+        {"t": torch.ones(2)}, {"turned": "share a byte", "one": "share a byte"})
     meta_ = {"step": 7, "rank": 3, "dump_index": 12, "name": "grad__a=b",
              "layer_id": 5}
     put("good-sglang.pt", save({"value": torch.ones(2), "meta": meta_}),

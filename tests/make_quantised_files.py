@@ -137,6 +137,10 @@ def names():
         "a.weight": fp8(300, 12), "a.weight_scale_inv": torch.tensor(
             [[float("nan")], [0], [-1e-3]])})
     save("bad-scale_missing/model.pt", {"a.weight": w2})
+    save("bad-scale_missing/packed.pt", {
+        "a.weight_packed": torch.ones(4, 8, dtype=torch.int32),
+        "b.gate_up_proj_blocks": torch.ones(2, 4, 1, 16, dtype=torch.uint8),
+        "c.packed": torch.ones(4, 8, dtype=torch.int32)})
     with open(os.path.join(OUT, "bad-scale_missing/config.json"), "w",
               encoding="utf-8") as file:
         file.write('{"quantization_config": {"quant_method": "fp8"}}\n')

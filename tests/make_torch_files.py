@@ -471,8 +471,6 @@ def unsupported():
         ("sparse-csr", torch.eye(2).to_sparse_csr(), "sparse"),
         ("nested", torch.nested.nested_tensor([t, torch.ones(3)]), "nested"),
         ("meta", torch.empty(3, device="meta"), "meta"),
-        ("float4", torch.zeros(4, dtype=torch.uint8).view(
-            torch.float4_e2m1fn_x2), "float4_e2m1fn_x2"),
         ("call", Foreign(t), "Foreign"),
     ]
     for name, obj, reason in cases:

@@ -71,6 +71,10 @@ static enum tp_status check_chunk(struct reading *r,
                        item->skips ? item->skips->reason
                                    : "its archive does not hold one tensor");
     const struct tp_tensor *chunk = &item->tensors[0];
+    if (tp_dtype_info(chunk->dtype)->packed)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "chunks of %s are not read: its elements share bytes",
+                       tp_dtype_info(chunk->dtype)->name);
     bool same = chunk->ndim == tensor->ndim;
     for (int i = 0; same && i < tensor->ndim; i++)
         same = chunk->shape[i] == part->size[i];
@@ -438,6 +442,33 @@ static enum tp_name_claim claims(const char *name)
                : TP_NAME_OTHER;
 }
 
+static bool is_shard(const void *context, const char *name)
+{
+    static const char tail[] = ".distcp";
+    const size_t length = strlen(name), end = sizeof tail - 1;
+    (void)context;
+    return length > end && strcmp(name + length - end, tail) == 0;
+}
+
+/* What is called .metadata and is no pickle: damage where parts lie beside it,
+ * else another program's. */
+static enum tp_status fail_foreign(struct reading *r)
+{
+    struct tp_error ignored = {0};
+    const bool empty = r->unit->file->bytes.size == 0;
+    enum tp_status status =
+        tp_file_set_find(r->unit->set, is_shard, NULL, NULL, &ignored);
+    if (status == TP_E_MEMORY)
+        return tp_fail_memory(r->err);
+    return tp_fail(r->err,
+                   tp_file_set_count(r->unit->set) ? TP_E_DAMAGED
+                                                   : TP_E_UNSUPPORTED,
+                   0,
+                   "not the metadata of torch.distributed.checkpoint, which is "
+                   "a pickle%s",
+                   empty ? ": the file is empty" : "");
+}
+
 static enum tp_status open_file(struct tp_tensor_file *file,
                                 struct tp_error *err)
 {
@@ -455,9 +486,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     if (status == TP_OK && file->bytes.size > 0)
         status = tp_bytes_read(&file->bytes, 0, &first, 1, err);
     if (status == TP_OK && first != 0x80 && claims(name) == TP_NAME_FILE)
-        status = tp_fail(err, TP_E_UNSUPPORTED, 0,
-                         "not the metadata of torch.distributed.checkpoint, "
-                         "which is a pickle");
+        status = fail_foreign(&r);
     file->metadata_count = 0;
     if (status == TP_OK)
         status = claims(name) == TP_NAME_PATTERN

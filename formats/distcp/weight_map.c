@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/text_index.h"
 #include "data/tensor_path.h"
@@ -324,7 +325,7 @@ static enum tp_status tell_lost(struct map *map, size_t shard,
     if (!path)
         return tp_fail_memory(map->err);
     if (read == TP_OK)
-        tp_fail(&told, TP_E_DAMAGED, -1,
+        tp_fail(&told, TP_E_NOT_FOUND, -1,
                 "the index places %zu tensor%s in %s, which has no such, "
                 "first %.80s",
                 lost, lost == 1 ? "" : "s", name, path);
@@ -412,6 +413,85 @@ static enum tp_status read_shards(struct map *map)
     return status;
 }
 
+/* ---- shards of another save ---------------------------------------------- */
+
+/* The name of an index: STEM.safetensors.index.json. */
+struct family {
+    const char *name;
+    size_t stem;
+    const char *suffix; /* ".safetensors"                                  */
+    size_t suffix_length;
+};
+
+static struct family family_of(const char *path)
+{
+    struct family family = {.name = tp_file_base_name(path)};
+    const size_t all = strlen(family.name), end = strlen(".index.json");
+    const size_t length = all > end ? all - end : 0;
+    size_t dot = length;
+    while (dot > 0 && family.name[--dot] != '.')
+        continue;
+    family.stem = dot;
+    family.suffix = family.name + dot;
+    family.suffix_length = length - dot;
+    return family;
+}
+
+/* Whether a file is named STEM-N-of-N.safetensors. */
+static bool is_shard(const void *context, const char *name)
+{
+    static const char digits[] = "0123456789";
+    const struct family *family = context;
+    if (strncmp(name, family->name, family->stem) != 0 ||
+        name[family->stem] != '-')
+        return false;
+    const char *at = name + family->stem + 1;
+    size_t length = strspn(at, digits);
+    if (length == 0 || strncmp(at + length, "-of-", 4) != 0)
+        return false;
+    at += length + 4;
+    length = strspn(at, digits);
+    return length > 0 && strlen(at + length) == family->suffix_length &&
+           memcmp(at + length, family->suffix, family->suffix_length) == 0;
+}
+
+/* Names shards beside the index that it does not: who loads all of a folder
+ * takes them for parts of this model. */
+static enum tp_status tell_strangers(struct map *map, const char *path)
+{
+    const struct family family = family_of(path);
+    const size_t named = tp_file_set_count(map->unit->set);
+    struct tp_file_set *beside = tp_file_set_new(path);
+    struct tp_error told = {0};
+    const char *first = NULL;
+    size_t strangers = 0;
+    if (!beside)
+        return tp_fail_memory(map->err);
+    /* a folder that cannot be listed holds none that anyone would load */
+    enum tp_status status =
+        tp_file_set_find(beside, is_shard, &family, NULL, &told);
+    for (size_t i = 0; status == TP_OK && i < tp_file_set_count(beside); i++) {
+        const char *name = tp_file_set_name(beside, i);
+        size_t shard = 0;
+        while (shard < named &&
+               strcmp(tp_file_set_name(map->unit->set, shard), name) != 0)
+            shard++;
+        if (shard == named && strangers++ == 0)
+            first = name;
+    }
+    if (strangers)
+        tp_fail(&told, TP_E_NOT_FOUND, -1,
+                "%zu shard%s beside the index %s not of it, first %.80s: left "
+                "by another save? %s read alone",
+                strangers, strangers == 1 ? "" : "s",
+                strangers == 1 ? "is" : "are", first,
+                strangers == 1 ? "It is" : "They are");
+    tp_file_set_free(beside);
+    if (status == TP_E_MEMORY)
+        return tp_fail_memory(map->err);
+    return strangers ? skip(map, "", &told) : TP_OK;
+}
+
 /* ---- the format --------------------------------------------------------- */
 
 static enum tp_status open_file(struct tp_tensor_file *file,
@@ -427,6 +507,8 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         status = read_shards(&map);
     if (status == TP_OK)
         status = tell_total(&map);
+    if (status == TP_OK)
+        status = tell_strangers(&map, file->path);
     if (status == TP_OK)
         status = tp_unit_finish(map.unit, err);
     tp_text_index_clear(&map.index);

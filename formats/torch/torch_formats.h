@@ -5,7 +5,7 @@
 #include "data/tensor_file.h"
 
 /* What torch.save is told to write to, in whatever format. */
-#define TP_TORCH_SUFFIXES ".pt .pth .pkl .bin"
+#define TP_TORCH_SUFFIXES ".pt .pth .pkl .bin .ckpt"
 
 /* The formats of this folder, one per file, for the table in reader.c. */
 extern const struct tp_format tp_format_torch_zip;

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/search.h"
+#include "data/packed_storage.h"
 #include "data/range_storage.h"
 #include "data/tensor_axes.h"
 #include "formats/torch/torch_numpy.h"
@@ -426,6 +427,33 @@ enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
     return TP_OK;
 }
 
+/* Of a dtype with several elements a byte, torch counts bytes, and those of the
+ * last axis are shared. Here the elements are counted. */
+static enum tp_status unpack(const struct tp_torch_builder *builder,
+                             struct tp_tensor_axes *axes,
+                             struct tp_tensor *tensor, struct tp_error *err)
+{
+    const int last = tensor->ndim - 1;
+    const int64_t each = 8 / tp_dtype_info(tensor->dtype)->packed;
+    if (last < 0 || (axes->stride[last] != 1 && axes->shape[last] > 1) ||
+        8 % tp_dtype_info(tensor->dtype)->packed)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "elements that share a byte do not follow each other");
+    bool beyond =
+        __builtin_mul_overflow(tensor->offset, each, &tensor->offset) ||
+        __builtin_mul_overflow(axes->shape[last], each, &axes->shape[last]);
+    axes->stride[last] = 1;
+    for (int i = 0; i < last; i++)
+        beyond = beyond || __builtin_mul_overflow(axes->stride[i], each,
+                                                  &axes->stride[i]);
+    if (beyond)
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "its elements lie beyond 2^63");
+    tensor->storage = tp_packed_storage_new(builder->arena, tensor->storage,
+                                            tensor->dtype);
+    return tensor->storage ? TP_OK : tp_fail_memory(err);
+}
+
 static enum tp_status read_geometry(const struct tp_torch_builder *builder,
                                     tp_ref args, struct tp_tensor *tensor,
                                     struct tp_error *err)
@@ -453,6 +481,12 @@ static enum tp_status read_geometry(const struct tp_torch_builder *builder,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
                        "its storage offset lies beyond 2^63");
     tensor->offset += offset;
+    if (tensor->dtype < TP_DTYPE_COUNT &&
+        tp_dtype_info(tensor->dtype)->packed) {
+        status = unpack(builder, &axes, tensor, err);
+        if (status != TP_OK)
+            return status;
+    }
     tensor->shape = axes.shape;
     tensor->stride = axes.stride;
     return tp_tensor_keep_axes(tensor, builder->arena, err);
@@ -468,8 +502,7 @@ static enum tp_status read_dtype(const struct tp_pickle *pickle, tp_ref ref,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, ref),
                        "its dtype is no torch dtype");
     tensor->dtype = tp_dtype_by_name(value->u.text.data + strlen(prefix));
-    if (tensor->dtype == TP_DTYPE_COUNT ||
-        tp_dtype_info(tensor->dtype)->packed)
+    if (tensor->dtype == TP_DTYPE_COUNT)
         return tp_fail(err, TP_E_UNSUPPORTED, tp_pickle_offset(pickle, ref),
                        "the dtype %s is not supported", value->u.text.data);
     return TP_OK;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tprof-analyze inspect FILE...: every statistic of each tensor, no files. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +76,11 @@ static int print_skipped(const struct tp_run *run)
     for (size_t i = 0; i < run->skipped_count; i++) {
         const struct tp_skipped *skipped = &run->skipped[i];
         struct tp_error err = {0};
-        tp_fail(&err, TP_E_DAMAGED, skipped->offset, "%s%s%s", skipped->path,
-                skipped->path[0] ? ": " : "", skipped->reason);
+        char byte[32] = "";
+        if (skipped->offset >= 0 && !strstr(skipped->reason, " byte "))
+            snprintf(byte, sizeof byte, " (byte %" PRId64 ")", skipped->offset);
+        tp_fail(&err, TP_E_DAMAGED, skipped->offset, "%s%s%s%s", skipped->path,
+                skipped->path[0] ? ": " : "", skipped->reason, byte);
         tp_error_in_file(&err, skipped->file);
         tp_print_error(&err);
         result = skipped->damage ? TP_EXIT_DAMAGED : result;

@@ -31,7 +31,7 @@ const struct tp_command tp_commands[] = {
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",
      "what this program knows: formats stats dtypes figures rules checks "
-     "damage ops commands devices",
+     "damage ops names commands devices",
      TP_FOR_LIST, tp_cmd_list},
     {NULL, NULL, NULL, 0, NULL},
 };

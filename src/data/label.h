@@ -56,6 +56,8 @@ struct tp_label {
     int64_t batch_size;      /* metadata batch_size; -1: not said         */
     const char *module;      /* of a key: path of the module              */
     int64_t expert;          /* of a key: number among the experts        */
+    int64_t part;            /* of the model, where ranks name other parts
+                                alike; 0: a name is the same on all ranks */
     enum tp_direction direction;
     unsigned roles;          /* of enum tp_role, added up                 */
 };

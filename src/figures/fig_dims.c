@@ -102,22 +102,22 @@ static const char *number_of(struct tp_fig *fig, const char *name,
     return number < 0 ? "" : tp_fig_text(fig, "%s%" PRId64, name, number);
 }
 
+/* Rank and iteration stand at the axis: in the title they would cut names. */
 static const char *title_of(struct tp_fig *fig, const struct wide *wide)
 {
     const struct tp_label *label = &wide->row->label;
-    const char *layer = number_of(fig, " L", label->layer_idx);
-    const char *name = label->tensor_name[0]  ? label->tensor_name
-                       : wide->row->path[0] ? wide->row->path
-                                            : "tensor";
-    const char *pass = label->direction == TP_BACKWARD ? " grad" : "";
+    const char *type = label->quant_type;
+    const char *name = label->tensor_name[0] ? label->tensor_name
+                       : wide->row->path[0]  ? wide->row->path
+                                             : "tensor";
+    const char *pass = label->direction == TP_BACKWARD ? "grad " : "";
+    const char *layer = number_of(fig, "L", label->layer_idx);
     double ratio = wide->axis->ratio;
     return tp_fig_text(fig,
-                       ratio < 1024 ? "%s%s%s %s%s%s, 1 : %.0f"
-                                    : "%s%s%s %s%s%s, 1 : 2^%.0f",
-                       label->quant_type, layer, pass, name,
-                       number_of(fig, " rank ", label->rank),
-                       number_of(fig, " it. ", label->iteration),
-                       ratio < 1024 ? ratio : log2(ratio));
+                       ratio < 1024 ? "%s%s%s%s%s%s: ratio %.0f"
+                                    : "%s%s%s%s%s%s: ratio 2^%.0f",
+                       type, *type ? " " : "", layer, *layer ? " " : "", pass,
+                       name, ratio < 1024 ? ratio : log2(ratio));
 }
 
 static void wide_panel(struct tp_fig *fig, const struct wide *wide)
@@ -142,8 +142,10 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
         .title = title_of(fig, wide),
-        .x = {.label = tp_fig_text(fig, "abs_max by index of axis %d [value]",
-                                   wide->axis->axis),
+        .x = {.label = tp_fig_text(
+                  fig, "abs_max, axis %d%s%s [value]", wide->axis->axis,
+                  number_of(fig, ", rank ", wide->row->label.rank),
+                  number_of(fig, ", it. ", wide->row->label.iteration)),
               .scale = TP_SCALE_LOG2},
         .y = {.scale = TP_SCALE_ROWS, .tics = tics, .tic_count = n},
         .series = series,

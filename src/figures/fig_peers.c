@@ -29,9 +29,11 @@ static int compare_same(const struct candidate *a, const struct candidate *b)
         if (a->same[i] != b->same[i])
             return a->same[i] < b->same[i] ? -1 : 1;
     }
-    if (a->row->ordinal != b->row->ordinal)
-        return a->row->ordinal < b->row->ordinal ? -1 : 1;
-    int order = strcmp(a->row->label.phase, b->row->label.phase);
+    int order = tp_order_int64(a->row->ordinal, b->row->ordinal);
+    if (order == 0)
+        order = tp_order_int64(a->row->label.part, b->row->label.part);
+    if (order == 0)
+        order = strcmp(a->row->label.phase, b->row->label.phase);
     if (order == 0)
         order = strcmp(a->row->label.component, b->row->label.component);
     if (order == 0)

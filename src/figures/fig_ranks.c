@@ -188,11 +188,21 @@ static bool *outlier_ranks(struct tp_fig *fig)
     return flagged;
 }
 
+/* Whether any tensor is on two ranks: others' tensors differ by themselves. */
+static bool has_peers(struct tp_fig *fig)
+{
+    struct tp_peers peers;
+    tp_peers_find(fig, &peers);
+    const bool any = peers.count > 0;
+    tp_peers_clear(&peers);
+    return any;
+}
+
 void tp_fig_statistics_by_rank(struct tp_fig *fig)
 {
     static const struct tp_metric *const metrics[] = {
         &tp_metric_mean, &tp_metric_std, &tp_metric_amax};
-    if (fig->facts->keys[TP_KEY_RANK].count < 2)
+    if (!has_peers(fig))
         return;
     const bool *flagged = outlier_ranks(fig);
     struct tp_ask ask = {.pick = tp_pick_all(), .by = TP_KEY_RANK};

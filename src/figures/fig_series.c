@@ -49,7 +49,8 @@ static const char *series_name(struct tp_fig *fig,
     add_word(&text, label->tensor_name);
     if (series->kind == TP_SERIES_TENSOR && series->ordinal > 0)
         tp_text_add(&text, " #%lld", (long long)series->ordinal);
-    const char *name = tp_fig_text(fig, "%s", tp_text_get(&text));
+    const char *made = tp_text_get(&text);
+    const char *name = tp_fig_text(fig, "%s", made + (*made == ' '));
     tp_text_clear(&text);
     return name;
 }

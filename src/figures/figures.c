@@ -204,16 +204,16 @@ const struct tp_figure_info tp_figure_table[] = {
 
     {"statistics_by_rank", "rank_analysis",
      "Mean, std, amax and underflow of the tensors, by rank",
-     "tensors of at least two ranks", tp_fig_statistics_by_rank},
+     "the same tensor on at least two ranks", tp_fig_statistics_by_rank},
     {"rank_layer_deviation", "rank_analysis",
      "Deviation of each rank from the median rank, or of two from the first, "
      "by layer",
-     "tensors of at least two ranks with a layer",
+     "the same tensor on at least two ranks, with a layer",
      tp_fig_rank_layer_deviation},
     {"rank_iteration_deviation", "rank_analysis",
      "Deviation of each rank from the median rank, or of two from the first, "
      "by iteration",
-     "tensors of at least two ranks with an iteration",
+     "the same tensor on at least two ranks, with an iteration",
      tp_fig_rank_iteration_deviation},
 
     {NULL, NULL, NULL, NULL, NULL}};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files that a checkpoint names, or that its layout asks for, and that are not
- * there: a shard of an index, a rank's part, the metadata. What readers left
- * out for that reason was collected with the rows. One finding, about the first
- * checkpoint of which it is said. Cost: a look at what was skipped.
+ * there: a shard of an index, a rank's part, the metadata; and shards that an
+ * index does not know. What readers say of that was collected with the rows.
+ * One finding, about the first checkpoint of which it is said. Cost: a look at
+ * what was skipped.
  */
 #include <string.h>
 
@@ -79,9 +80,9 @@ static void describe(struct tp_findings *findings, const struct tally *tally,
             tp_finding_text(findings, "%s; so of %zu other checkpoint%s",
                             finding->evidence, others, others == 1 ? "" : "s");
     finding->suggestion =
-        "copy again what is missing, hidden files, too, or go back to the "
-        "checkpoint before: what is loaded from this one is not the model that "
-        "was saved";
+        "copy it again as a whole, hidden files, too, and without what other "
+        "saves left there, or go back to the checkpoint before: what is loaded "
+        "from this one may not be the model that was saved";
 }
 
 enum tp_status tp_rule_incomplete(const struct tp_rule_input *input,

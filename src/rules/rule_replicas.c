@@ -25,22 +25,8 @@
 /* A parameter of a rank. */
 struct copy {
     const struct tp_row *row;
-    size_t place;  /* in input->rows: equal for equal places                */
-    int64_t stage; /* of a pipeline; -1: none is named                      */
+    size_t place; /* in input->rows: equal for equal places                */
 };
-
-/* "mp_rank_TT_PPP": the second number; -1: there is none. */
-static int64_t stage_of(const char *file)
-{
-    const char *at = strstr(file, "mp_rank_");
-    if (!at)
-        return -1;
-    at += strlen("mp_rank_");
-    at += strspn(at, "0123456789");
-    return *at == '_' && at[1] >= '0' && at[1] <= '9'
-               ? strtoll(at + 1, NULL, 10)
-               : -1;
-}
 
 static int compare_copies(const void *left, const void *right)
 {
@@ -52,7 +38,7 @@ static int compare_copies(const void *left, const void *right)
     if (!result)
         result = tp_order_int64(a->row->ordinal, b->row->ordinal);
     if (!result)
-        result = tp_order_int64(a->stage, b->stage);
+        result = tp_order_int64(a->row->label.part, b->row->label.part);
     if (!result)
         result = tp_order_int64(a->row->label.rank, b->row->label.rank);
     return result ? result : tp_order_place(a->row, b->row);
@@ -62,7 +48,8 @@ static bool are_copies(const struct copy *a, const struct copy *b)
 {
     return a->row->label.iteration == b->row->label.iteration &&
            a->place == b->place && a->row->ordinal == b->row->ordinal &&
-           a->stage == b->stage && a->row->label.rank != b->row->label.rank;
+           a->row->label.part == b->row->label.part &&
+           a->row->label.rank != b->row->label.rank;
 }
 
 /* Copies of all parameters, sorted; NULL: out of memory. */
@@ -78,7 +65,7 @@ static struct copy *find_copies(const struct tp_rule_input *input,
             place = i;
         if (row->label.rank >= 0 && tp_checkpoint_is_parameter(row) &&
             row->label.expert < 0 && !strstr(row->path, "expert"))
-            copies[(*count)++] = (struct copy){row, place, stage_of(row->file)};
+            copies[(*count)++] = (struct copy){row, place};
     }
     if (copies)
         qsort(copies, *count, sizeof *copies, compare_copies);

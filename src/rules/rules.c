@@ -55,8 +55,9 @@ const struct tp_rule tp_rules[] = {
      "code is not: medium; of which most blocks fill less than half: low",
      "QUANTISED TENSORS", tp_rule_scales},
     {"incomplete",
-     "a checkpoint of several files that lacks one: a shard of its index, a "
-     "rank's part, its metadata: medium",
+     "a checkpoint that lacks what it names: a shard of its index, a tensor, a "
+     "rank's part, its metadata, scales of codes; or has a shard too many: "
+     "medium",
      "INCOMPLETE CHECKPOINTS", tp_rule_incomplete},
     {"replicas",
      "parameters that ranks have copies of, or norms under tensor parallelism, "

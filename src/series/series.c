@@ -215,7 +215,8 @@ bool tp_series_are_peers(const struct tp_run_series *a,
 {
     const struct tp_label *x = &a->label, *y = &b->label;
     return a->kind == b->kind && a->ordinal == b->ordinal &&
-           x->rank != y->rank && x->layer_idx == y->layer_idx &&
+           x->rank != y->rank && x->part == y->part &&
+           x->layer_idx == y->layer_idx &&
            !strcmp(a->path, b->path) &&
            !strcmp(x->quant_type, y->quant_type) &&
            !strcmp(x->layer_type, y->layer_type) &&

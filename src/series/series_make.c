@@ -51,6 +51,7 @@ static void describe(const struct tp_row *row, struct tp_run_series *series)
     series->path = series->label.layer_type = series->label.component = "";
     series->label.module = "";
     series->label.expert = -1;
+    series->label.part = 0;
     series->label.group_idx = -1;
     if (series->kind == TP_SERIES_MODEL)
         series->label.layer_idx = -1;

@@ -70,6 +70,7 @@ enum tp_status tp_shared_append(struct tp_series_set *set, size_t model,
     series.path = series.label.layer_type = series.label.component = "";
     series.label.module = "";
     series.label.expert = -1;
+    series.label.part = 0;
     series.label.layer_idx = series.label.group_idx = -1;
     series.ordinal = 0;
     series.first = set->point_count;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "formats/reader.h"
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
 #include "tensors/lone_shards.h"
@@ -49,7 +50,9 @@ static void add_totals(struct tp_run *run, const struct tp_record *record)
     run->row_count += record->row_count;
     run->skipped_count += record->skipped_count;
     run->files_ignored += record->ignored;
-    run->files_read += !record->ignored;
+    /* a name that stands for several files is none */
+    run->files_read += !record->ignored &&
+                       tp_format_claims(record->path) != TP_NAME_PATTERN;
     run->files_empty += record->empty;
     run->bytes_read += record->ignored ? 0 : record->size;
 }

@@ -448,6 +448,24 @@ Test(figure, the_loud_rank_is_named)
     valued_clear(&run);
 }
 
+/* Each rank holds another part of the model under the same names. */
+Test(figure, parts_of_a_model_are_not_compared)
+{
+    static const char *const figures[] = {"statistics_by_rank",
+                                          "rank_layer_deviation",
+                                          "rank_iteration_deviation"};
+    struct tp_run run;
+    struct tp_figure_set set;
+    valued_make(&run, 2, 2, 3, 1);
+    for (size_t r = 0; r < run.row_count; r++)
+        run.rows[r].label.part = run.rows[r].label.rank;
+    build(&run, &set);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        cr_expect_eq(find_figure(&set, figures[i])->panel_count, 0);
+    tp_figure_set_clear(&set);
+    valued_clear(&run);
+}
+
 /* Rank 1 is eight times rank 0: three binades, not one and a half. */
 Test(figure, of_two_ranks_one_is_compared_with_the_other)
 {

@@ -172,7 +172,11 @@ static const struct {
     {"bad-te_shape.pt", "q", "given as [40,65], its codes are [40,64]",
      TP_E_DAMAGED},
     {"bad-scale_missing/model.pt", "a.weight", "without scales",
-     TP_E_DAMAGED},
+     TP_E_NOT_FOUND},
+    {"bad-scale_missing/packed.pt", "a.weight_packed", "without scales",
+     TP_E_NOT_FOUND},
+    {"bad-scale_missing/packed.pt", "b.gate_up_proj_blocks", "without scales",
+     TP_E_NOT_FOUND},
     {"unsupported-zero_point.pt", "a.weight", "_zero_point", TP_E_UNSUPPORTED},
     {"unsupported-gptq.pt", "a.qweight", "GPTQ or AWQ", TP_E_UNSUPPORTED},
 };
