@@ -523,8 +523,10 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
             "the GPU idles %.1f %% of the window behind the host: %.1f inside "
             "operators, %.1f inside launch calls, %.1f in %s; mean queue on "
             "the GPU %.1f%s",
-            host, 100 * idle->cpu_op, 100 * idle->launch, 100 * idle->none,
-            tp_trace_unrecorded_words(trace),
+            host, 100 * idle->cpu_op,
+            /* without first launches that the share leaves out */
+            fmax(host - 100 * (idle->cpu_op + idle->none), 0),
+            100 * idle->none, tp_trace_unrecorded_words(trace),
             trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
         .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);

@@ -2,6 +2,7 @@
 /* What is said of a host that the GPU waits for, and of what advice is given,
  * on traces that are made so that it is known. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/support/made_run.h"
@@ -146,6 +147,47 @@ Test(trace_rule_idle, first_launches)
             cr_expect(strstr(first->suggestion, advice[k]), "%s",
                       first->suggestion);
         }
+        judged_run_clear(&it);
+    }
+}
+
+/* Where all launches are slow, the first ones are as the others; one that is
+ * far slower than these loads code all the same. The parts of what is lost add
+ * up to it. */
+Test(trace_rule_idle, slow_launches)
+{
+    static const double first_us[] = {5000, 60000};
+    for (size_t k = 0; k < 2; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            for (int n = 0; n < 4; n++) {
+                char name[] = "void kernel_0<float>(float*)";
+                name[12] = (char)('0' + n);
+                trace_maker_launch(&maker, name,
+                                   i == 0 && n == 0 ? first_us[k] : 5000);
+            }
+            trace_maker_python(&maker, 2000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect_eq(it.run.traces[0].idle.first_launches, k == 0 ? 0 : 1);
+        cr_expect_eq(judged_find(&it, "first_launch") != NULL, k == 1);
+        const struct tp_trace_finding *host = judged_find(&it, "host");
+        double all, operators, launches, python;
+        cr_assert_not_null(host, "%s", it.judged.verdict.sentence);
+        const char *parts = strstr(host->evidence, "idles ");
+        cr_assert_not_null(parts);
+        cr_assert_eq(sscanf(parts,
+                            "idles %lf %% of the window behind the host: %lf "
+                            "inside operators, %lf inside launch calls, %lf",
+                            &all, &operators, &launches, &python),
+                     4, "%s", host->evidence);
+        cr_expect_float_eq(operators + launches + python, all, 0.21, "%s",
+                           host->evidence);
         judged_run_clear(&it);
     }
 }
