@@ -61,8 +61,16 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
                "steps were");
     if (isnan(means.step_s))
         return;
-    add_metric(text, "avg_dataloader_wait_s", means.data_wait_s,
-               "DataLoader.__next__ on the main thread", "DataLoader was");
+    char what[96];
+    const double calls = tp_trace_loader_calls(run->traces, run->trace_count);
+    snprintf(what, sizeof what, "DataLoader.__next__ on the main thread");
+    if (calls > 1.5)
+        snprintf(what, sizeof what,
+                 "DataLoader.__next__ on the main thread, %.3g calls "
+                 "together",
+                 calls);
+    add_metric(text, "avg_dataloader_wait_s", means.data_wait_s, what,
+               "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
                "ProfilerStep on the host, data wait included", "steps were");
     if (means.steps < means.all_steps)

@@ -89,6 +89,11 @@ static void add_host_event(struct counting *c, uint32_t event)
     if (kinds & TP_NAME_DRIVER_ALLOC)
         add_driver_call(c, event);
     const uint32_t parent = trace->index.parent[event];
+    facts->loader_calls +=
+        (kinds & TP_NAME_DATALOADER) &&
+        events->lane[event] == trace->index.main_lane &&
+        (parent == TP_NO_EVENT ||
+         !(trace->index.kinds[events->name[parent]] & TP_NAME_DATALOADER));
     if ((kinds & TP_NAME_EMPTY_OP) &&
         (parent == TP_NO_EVENT ||
          !(trace->index.kinds[events->name[parent]] & TP_NAME_EMPTY_OP)))
@@ -298,6 +303,18 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     means.data_wait_s = means.steps && loaded ? wait / us : NAN;
     means.profiler_step_s = means.steps ? whole / us : NAN;
     return means;
+}
+
+double tp_trace_loader_calls(const struct tp_trace *traces, size_t count)
+{
+    double calls = 0, steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!tp_trace_has_steps(&traces[i]))
+            continue;
+        calls += (double)traces[i].facts.loader_calls;
+        steps += (double)traces[i].steps.count;
+    }
+    return steps > 0 ? calls / steps : 0;
 }
 
 bool tp_trace_has_steps(const struct tp_trace *trace)

@@ -18,6 +18,10 @@
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
 
+/* Calls of the DataLoader in a step from which on it is said that it has
+ * several: one of several steps may have one more. */
+#define SEVERAL_CALLS 1.5
+
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
 {
@@ -132,6 +136,27 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
+/* "each step waits 8.00 ms for its batch", or what a step with several batches
+ * or a trace without steps waits for. */
+static const char *describe_wait(const struct tp_trace_case *it,
+                                 double exposed_ms)
+{
+    const struct tp_trace *trace = it->trace;
+    const double wait = 1e3 * tp_trace_step_means(trace, 1).data_wait_s;
+    const double ms = isnan(wait) ? exposed_ms : wait;
+    const double calls = tp_trace_loader_calls(trace, 1);
+    if (!tp_trace_has_steps(trace))
+        return tp_judge_text(it->judged,
+                             "the host waits in all %.2f ms for batches", ms);
+    if (calls < SEVERAL_CALLS)
+        return tp_judge_text(it->judged, "each step waits %.2f ms for its batch",
+                             ms);
+    return tp_judge_text(it->judged,
+                         "each ProfilerStep waits %.2f ms, in %.3g calls of "
+                         "%.2f ms on average",
+                         ms, calls, ms / calls);
+}
+
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
                                         struct tp_error *err)
 {
@@ -145,7 +170,6 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         (share < it->limits[TP_TRACE_LOADER_SEEN] ||
          exposed_ms < it->limits[TP_TRACE_LOADER_WAIT]))
         return TP_OK;
-    const struct tp_trace_means means = tp_trace_step_means(trace, 1);
     const struct tp_trace_finding finding = {
         .level = TP_SEVERITY_MEDIUM,
         .step = -1,
@@ -155,13 +179,8 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
-            "%s: %s %.2f ms for %s, %.2f ms of it with the GPU idle: %.1f %% "
-            "of the window%s",
-            trace->facts.loader,
-            tp_trace_has_steps(trace) ? "each step waits"
-                                      : "the host waits in all",
-            isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
-            tp_trace_has_steps(trace) ? "its batch" : "batches", exposed_ms,
+            "%s: %s, %.2f ms of it with the GPU idle: %.1f %% of the window%s",
+            trace->facts.loader, describe_wait(it, exposed_ms), exposed_ms,
             share, describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
@@ -340,6 +359,43 @@ static const char *describe_others(const struct tp_trace_case *it, double cost)
                          cost);
 }
 
+/* Waits behind which the GPU is busy: harmless, unless the host has work of its
+ * own that waits with them. */
+static enum tp_status add_harmless(const struct tp_trace_case *it,
+                                   const struct tp_sync_row *row,
+                                   struct tp_trace_finding finding,
+                                   struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_idle_row *idle = &trace->idle;
+    const bool pending = 100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
+    const double won = 100 * (won_without_waits(trace) + idle->blocking);
+    const bool ahead = isfinite(won) && won >= finding.limit &&
+                       won > 2 * finding.value;
+    finding.level = ahead ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
+    finding.won = ahead ? won : finding.value;
+    finding.evidence = tp_judge_text(
+        it->judged,
+        "calls that wait for the GPU take %.1f %% of the window, but the GPU "
+        "is busy for %.1f of these%s: they cost %.1f %%%s",
+        100 * idle->blocked, 100 * idle->blocked_busy,
+        pending ? ", or has work that does not begin" : "", finding.value,
+        ahead ? tp_judge_text(it->judged,
+                              " by themselves; but the host could do its next "
+                              "work meanwhile: without the waits a step would "
+                              "take %.1f %% less (see what if)",
+                              won)
+              : "");
+    finding.suggestion =
+        tp_trace_blocking_costs(trace) ? sync_advice(row)
+        : ahead ? "read results a step later, or all of them at the end, so "
+                  "that the host prepares the next step while the GPU works"
+        : pending ? "leave them: they wait for work that does not begin"
+                  : "leave them: the wait only shows that the GPU is behind "
+                    "the host";
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+}
+
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                                   struct tp_error *err)
 {
@@ -364,25 +420,8 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     finding.won = finding.value;
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
-    if (finding.value < limit) {
-        const bool pending =
-            100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
-        finding.level = TP_SEVERITY_LOW;
-        finding.evidence = tp_judge_text(
-            it->judged,
-            "calls that wait for the GPU take %.1f %% of the window, but the "
-            "GPU is busy for %.1f of these%s: they cost %.1f %%",
-            100 * idle->blocked, 100 * idle->blocked_busy,
-            pending ? ", or has work that does not begin" : "",
-            finding.value);
-        finding.suggestion =
-            tp_trace_blocking_costs(trace) ? sync_advice(row)
-            : pending
-                ? "leave them: they wait for work that does not begin"
-                : "leave them: the wait only shows that the GPU is behind the "
-                  "host";
-        return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
-    }
+    if (finding.value < limit)
+        return add_harmless(it, row, finding, err);
     finding.level = TP_SEVERITY_MEDIUM;
     finding.evidence = tp_judge_text(
         it->judged,

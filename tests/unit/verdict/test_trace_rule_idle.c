@@ -151,6 +151,65 @@ Test(trace_rule_idle, first_launches)
     }
 }
 
+/* The host waits while the GPU works, which costs nothing where it has nothing
+ * else to do, and all of what it could have done where it has. */
+Test(trace_rule_idle, waits_that_hold_the_host_up)
+{
+    for (int busy = 0; busy <= 1; busy++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            if (busy)
+                trace_maker_python(&maker, 3000);
+            trace_maker_op(&maker, "aten::mm", 20, 6000);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_assert_not_null(sync, "%d", busy);
+        cr_expect_eq(strstr(sync->evidence, "meanwhile") != NULL, busy, "%s",
+                     sync->evidence);
+        cr_expect_eq(strstr(sync->suggestion, "leave them") != NULL, !busy,
+                     "%s", sync->suggestion);
+        cr_expect_eq(sync->level, busy ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW);
+        judged_run_clear(&it);
+    }
+}
+
+/* Steps with one batch each, and with four. */
+Test(trace_rule_idle, batches_of_a_step)
+{
+    for (int batches = 1; batches <= 4; batches += 3) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            for (int k = 0; k < batches; k++) {
+                trace_maker_loader(&maker, 4000, false);
+                trace_maker_op(&maker, "aten::mm", 20, 900);
+                trace_maker_synchronize(&maker);
+            }
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
+        cr_assert_not_null(loader);
+        cr_expect(strstr(loader->evidence,
+                         batches == 1
+                             ? "each step waits 4.00 ms for its batch"
+                             : "each ProfilerStep waits 16.00 ms, in 4 calls "
+                               "of 4.00 ms on average"),
+                  "%s", loader->evidence);
+        judged_run_clear(&it);
+    }
+}
+
 /* Where all launches are slow, the first ones are as the others; one that is
  * far slower than these loads code all the same. The parts of what is lost add
  * up to it. */
