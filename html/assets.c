@@ -501,7 +501,7 @@ const char *const tp_html_script[] = {
     "   'name'], value: 'won', unit: '% of the step', factor: 100,\n",
     "   words: {host: 'all of the host but loading', none: 'Python between operators',\n",
     "           blocking: 'waiting for the GPU', cpu_op: 'operators on the host',\n",
-    "           launch: 'launch calls', queued: 'work that is queued',\n",
+    "           launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',\n",
     "           dataloader: 'the DataLoader', alloc: 'memory calls',\n",
     "           communication: 'communication', operator: 'half of'}},\n",
     "  {table: 'steps', title: 'Steps', label: ['step'], value: 'window_us',\n",

@@ -396,7 +396,7 @@ const BARS = [
    'name'], value: 'won', unit: '% of the step', factor: 100,
    words: {host: 'all of the host but loading', none: 'Python between operators',
            blocking: 'waiting for the GPU', cpu_op: 'operators on the host',
-           launch: 'launch calls', queued: 'work that is queued',
+           launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',
            dataloader: 'the DataLoader', alloc: 'memory calls',
            communication: 'communication', operator: 'half of'}},
   {table: 'steps', title: 'Steps', label: ['step'], value: 'window_us',

@@ -48,6 +48,11 @@ static enum tp_status check(void *session, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "nothing to read: name a trace, or a directory with "
                        "traces");
+    if (!options->compare && options->input_count == 3 &&
+        !strcmp(options->inputs[0], "compare"))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "two traces are compared by: trace --compare %s %s",
+                       options->inputs[1], options->inputs[2]);
     if (options->compare && options->input_count != 2)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare takes two paths, before and after, not %zu",

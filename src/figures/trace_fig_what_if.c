@@ -36,6 +36,7 @@ static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row)
         [TP_WHAT_IF_LOADER] = "no DataLoader",
         [TP_WHAT_IF_BLOCKING] = "no calls that wait",
         [TP_WHAT_IF_LAUNCH] = "no launch calls",
+        [TP_WHAT_IF_LOAD] = "no code to load",
         [TP_WHAT_IF_OPS] = "no operators on the host",
         [TP_WHAT_IF_OUTSIDE] = "no gaps between operators",
         [TP_WHAT_IF_QUEUED] = "no queued work that waits",

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-1+aR2hLZQ78hTT815siueR+KpujRix+CZAOMAkGwZP4="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-GDxpe03GaDM+5BpHA4Q4j+Tlokvq4/r7QrixXNbcUzU="
+    "sha256-KJLEIEFcr2Tq2ZlbFfMl1thdeuuTo7VgdbbTpcv4OgY="
 
 #endif

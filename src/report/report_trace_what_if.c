@@ -25,12 +25,14 @@ static const char *words_of(enum tp_what_if_change change)
         [TP_WHAT_IF_LOADER] = "the DataLoader took no time",
         [TP_WHAT_IF_BLOCKING] = "no call waited for the GPU",
         [TP_WHAT_IF_LAUNCH] = "launch calls took no time",
+        [TP_WHAT_IF_LOAD] = "no code had to be loaded",
         [TP_WHAT_IF_OPS] = "operators took no time on the host",
         [TP_WHAT_IF_OUTSIDE] =
             "the host took no time between operators and calls",
         [TP_WHAT_IF_QUEUED] = "launched work began once nothing recorded is "
                               "in its way",
-        [TP_WHAT_IF_HOST] = "the host did nothing but load, allocate and wait",
+        [TP_WHAT_IF_HOST] = "the host did nothing but load data and code, "
+                            "allocate and wait",
         [TP_WHAT_IF_COMMUNICATION] = "communication took no time",
         [TP_WHAT_IF_OPERATOR] = ", with its kernels, were twice as fast"};
     return words[change];

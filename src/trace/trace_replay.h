@@ -33,7 +33,8 @@
 enum tp_play_part {
     TP_PLAY_OPERATOR,
     TP_PLAY_ALLOC,   /* calls of the driver that allocate or free  */
-    TP_PLAY_LAUNCH,  /* calls that start work                      */
+    TP_PLAY_LAUNCH,  /* calls that start work, ...                 */
+    TP_PLAY_LOAD,    /* ... in which the driver loads code         */
     TP_PLAY_CALL,    /* other calls                                */
     TP_PLAY_WAIT,    /* calls that wait                            */
     TP_PLAY_RETURN,  /* from a device event to the end of these    */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "trace/interval.h"
+#include "trace/trace_first_launch.h"
 #include "trace/trace_path_maker.h"
 #include "trace/trace_replay.h"
 
@@ -24,6 +25,7 @@ struct tp_play_build {
     int64_t from, to;
     int64_t launch_ns; /* what a launch takes at least                      */
     struct tp_intervals loader;
+    struct tp_first_launches first; /* calls that load code                 */
     uint32_t *nodes; /* room of [nodes]                                   */
     struct tp_ordered *tops; /* outermost events of the host, by lane and
                                 start                                       */
@@ -31,6 +33,17 @@ struct tp_play_build {
     size_t top_count, lane_count;
     uint32_t begin, finish; /* nodes before and after all                   */
 };
+
+/* What a call that starts work costs: in some the driver loads code, which is
+ * over when they are. */
+static inline enum tp_play_part
+tp_play_launch_part(const struct tp_play_build *b, uint32_t call)
+{
+    const int64_t start = b->maker->trace->events.start[call];
+    return tp_intervals_within(&b->first.set, start, start + 1) > 0
+               ? TP_PLAY_LOAD
+               : TP_PLAY_LAUNCH;
+}
 
 /* Times of nodes of the maker, ns: since the begin, and from one to another. */
 static inline int64_t tp_play_time(const struct tp_play_build *b, uint32_t node)

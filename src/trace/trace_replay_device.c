@@ -105,7 +105,9 @@ static enum tp_status add_launch(struct tp_play_build *b, uint32_t event,
                        (struct tp_trace_replay_arc){.from = launch,
                                                     .to = start,
                                                     .op = tp_play_op(b, call),
-                                                    .part = TP_PLAY_LAUNCH,
+                                                    .part =
+                                                        tp_play_launch_part(
+                                                            b, call),
                                                     .ns = ns},
                        err);
 }

@@ -46,9 +46,11 @@ static enum tp_play_part part_of_call(const struct tp_play_build *b,
 {
     const struct tp_trace *trace = b->maker->trace;
     const uint32_t kinds = trace->index.kinds[trace->events.name[call]];
-    return kinds & TP_NAME_DRIVER_ALLOC                   ? TP_PLAY_ALLOC
-           : kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? TP_PLAY_LAUNCH
-                                                          : TP_PLAY_CALL;
+    if (kinds & TP_NAME_DRIVER_ALLOC)
+        return TP_PLAY_ALLOC;
+    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL)
+               ? tp_play_launch_part(b, call)
+               : TP_PLAY_CALL;
 }
 
 /* The host within an event of the outermost level. */
@@ -346,6 +348,9 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
     if (status == TP_OK)
         status = find_loader(&b, err);
     if (status == TP_OK)
+        status = tp_first_launches_find(
+            maker->trace, (struct tp_interval){from, to}, &b.first, err);
+    if (status == TP_OK)
         status = add_hosts(&b, err);
     if (status == TP_OK)
         status = add_gaps(&b, err);
@@ -357,6 +362,7 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
     if (status == TP_OK)
         status = tp_trace_replay_order(replay, err);
     tp_intervals_clear(&b.loader);
+    tp_first_launches_clear(&b.first);
     free(b.nodes);
     free(b.tops);
     free(b.lanes);

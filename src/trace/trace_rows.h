@@ -482,6 +482,7 @@ enum tp_what_if_change {
     TP_WHAT_IF_LOADER,
     TP_WHAT_IF_BLOCKING,     /* no call waits for the device               */
     TP_WHAT_IF_LAUNCH,
+    TP_WHAT_IF_LOAD,         /* of code, by first launches                 */
     TP_WHAT_IF_OPS,
     TP_WHAT_IF_OUTSIDE,
     TP_WHAT_IF_QUEUED,       /* what is launched begins when it can        */

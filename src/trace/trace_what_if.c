@@ -30,6 +30,7 @@ const char *tp_what_if_name(enum tp_what_if_change change)
         [TP_WHAT_IF_LOADER] = "dataloader",
         [TP_WHAT_IF_BLOCKING] = "blocking",
         [TP_WHAT_IF_LAUNCH] = "launch",
+        [TP_WHAT_IF_LOAD] = "first_launch",
         [TP_WHAT_IF_OPS] = "cpu_op",
         [TP_WHAT_IF_OUTSIDE] = "none",
         [TP_WHAT_IF_QUEUED] = "queued",
@@ -56,6 +57,7 @@ static struct change change_of(enum tp_what_if_change change)
         [TP_WHAT_IF_LOADER] = {.loader = true},
         [TP_WHAT_IF_BLOCKING] = {.none = PART(WAIT), .gone = PART(RETURN)},
         [TP_WHAT_IF_LAUNCH] = {.none = PART(LAUNCH)},
+        [TP_WHAT_IF_LOAD] = {.none = PART(LOAD)},
         [TP_WHAT_IF_OPS] = {.none = PART(OPERATOR)},
         [TP_WHAT_IF_OUTSIDE] = {.none = PART(OUTSIDE)},
         [TP_WHAT_IF_QUEUED] = {.queued = true},
@@ -145,7 +147,9 @@ static enum tp_status ask_operator(struct what_if *w, uint32_t op,
 {
     const struct tp_trace_replay *r = &w->replay;
     for (size_t i = 0; i < r->arc_count; i++)
-        w->ns[i] = r->arcs[i].op == op ? r->arcs[i].ns / 2 : r->arcs[i].ns;
+        w->ns[i] = r->arcs[i].op == op && r->arcs[i].part != TP_PLAY_LOAD
+                       ? r->arcs[i].ns / 2
+                       : r->arcs[i].ns;
     return add_row(w, TP_WHAT_IF_OPERATOR, op, err);
 }
 
@@ -157,7 +161,8 @@ static enum tp_status ask_operators(struct what_if *w, struct tp_error *err)
     int64_t *times = calloc(texts + 1, sizeof *times); /* of each text      */
     enum tp_status status = times ? TP_OK : tp_fail_memory(err);
     for (size_t i = 0; i < r->arc_count && status == TP_OK; i++)
-        times[r->arcs[i].op] += r->arcs[i].ns - r->arcs[i].loader_ns;
+        if (r->arcs[i].part != TP_PLAY_LOAD) /* is no operator's work */
+            times[r->arcs[i].op] += r->arcs[i].ns - r->arcs[i].loader_ns;
     for (int n = 0; n < OPERATORS && status == TP_OK; n++) {
         uint32_t most = 0; /* that of no operator */
         times[0] = 0;

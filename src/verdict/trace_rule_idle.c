@@ -149,8 +149,8 @@ static const char *describe_wait(const struct tp_trace_case *it,
         return tp_judge_text(it->judged,
                              "the host waits in all %.2f ms for batches", ms);
     if (calls < SEVERAL_CALLS)
-        return tp_judge_text(it->judged, "each step waits %.2f ms for its batch",
-                             ms);
+        return tp_judge_text(it->judged,
+                             "each step waits %.2f ms for its batch", ms);
     return tp_judge_text(it->judged,
                          "each ProfilerStep waits %.2f ms, in %.3g calls of "
                          "%.2f ms on average",

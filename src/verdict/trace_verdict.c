@@ -12,6 +12,7 @@
 #include "verdict/trace_verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,21 +275,28 @@ const char *tp_trace_unrecorded_words(const struct tp_trace *trace)
                                : "what was not recorded";
 }
 
-/* The largest idle share that is the host's own work, and whose it is. */
+/* The largest idle share that is the host's own work, and whose it is: of a
+ * function with what it calls, operators and launches included. */
 static const char *busiest_host(struct tp_trace_judged *judged,
                                 const struct tp_trace *trace)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const struct tp_frame_row *frame = blamed_frame(trace);
     const char *where = "mostly where nothing was recorded on the host";
-    if (idle->none < idle->cpu_op || idle->none < idle->launch)
+    double share = idle->none;
+    if (idle->none < idle->cpu_op || idle->none < idle->launch) {
+        share = fmax(idle->cpu_op, idle->launch);
         where = idle->cpu_op >= idle->launch ? "mostly inside operators"
                                              : "mostly inside launch calls";
-    else if (frame)
+    } else if (frame) {
         where = "mostly in Python outside of operators";
+    }
     if (!frame)
         return where;
-    return tp_judge_text(judged, "%s (%.1f %% of the window within %s)", where,
+    return tp_judge_text(judged,
+                         "%s (%.1f %% of the window; %.1f %% within %s, with "
+                         "what it calls)",
+                         where, 100 * share,
                          100 * frame->idle_us[TP_FRAME_HOST] / idle->window_us,
                          frame->name);
 }

@@ -219,8 +219,10 @@ Test(trace_what_if, threads_wait_for_each_other)
 
 /* A launch whose call takes `call` us, after which the kernel begins once
  * `late` us have passed since the call began; and what is left of the 11 ms
- * where launch calls take no time, us. NaN: nobody asks. */
-static double without_launches(int call, int late)
+ * with a change, us. NaN: nobody asks. A kernel of this name was launched
+ * before if it is "k". */
+static double without(enum tp_what_if_change change, const char *kernel,
+                      int call, int late)
 {
     char text[2048];
     struct tp_trace trace;
@@ -238,10 +240,10 @@ static double without_launches(int call, int late)
         "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\":"
         " \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": 200,"
         " \"dur\": %d, \"args\": {\"correlation\": 2}},"
-        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0,"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"%s\", \"pid\": 0,"
         " \"tid\": 7, \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": 7,"
         " \"device\": 0, \"correlation\": 2}}]}",
-        call, 200 + late, 10800 - late);
+        call, kernel, 200 + late, 10800 - late);
     cr_assert_lt((size_t)length, sizeof text);
     trace_text_read(text, &trace);
     cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
@@ -249,20 +251,34 @@ static double without_launches(int call, int late)
     const struct tp_what_if_row *row = find(&trace, TP_WHAT_IF_NOTHING, "");
     cr_assert_not_null(row);
     cr_expect_float_eq(row->new_step_us, row->step_us, 1e-6);
-    row = find(&trace, TP_WHAT_IF_LAUNCH, "");
+    row = find(&trace, change, "");
     const double left = row ? row->new_step_us : (double)NAN;
     trace_file_close(&trace);
     return left;
 }
 
-/* A first launch loads code for 10 ms: its kernel, of 800 us, begins before the
- * call returns, or soon after. One that begins as late after a call of 5 us is
- * not late for the call. */
+/* A launch takes 10 ms: its kernel, of 800 us, begins before the call returns,
+ * or soon after. One that begins as late after a call of 5 us is not late for
+ * the call. */
+Test(trace_what_if, a_slow_launch)
+{
+    const enum tp_what_if_change launch = TP_WHAT_IF_LAUNCH;
+    cr_expect_float_eq(without(launch, "k", 10000, 9990), 200 + 810, 15);
+    cr_expect_float_eq(without(launch, "k", 10000, 10004), 200 + 796 + 4, 15);
+    cr_expect_float_eq(without(launch, "k", 5, 9990), 11000, 15);
+    cr_expect(isnan(without(TP_WHAT_IF_LOAD, "k", 10000, 9990)));
+}
+
+/* The same of a kernel that is new loads code: no launch that goes on. */
 Test(trace_what_if, a_launch_that_loads_code)
 {
-    cr_expect_float_eq(without_launches(10000, 9990), 200 + 810, 15);
-    cr_expect_float_eq(without_launches(10000, 10004), 200 + 796 + 4, 15);
-    cr_expect_float_eq(without_launches(5, 9990), 11000, 15);
+    const enum tp_what_if_change load = TP_WHAT_IF_LOAD;
+    cr_expect_float_eq(without(load, "new", 10000, 9990), 200 + 810, 15);
+    cr_expect_float_eq(without(load, "new", 10000, 10004), 200 + 796 + 4, 15);
+    cr_expect(isnan(without(load, "new", 5, 9990)));
+    /* the other launch is one */
+    const double left = without(TP_WHAT_IF_LAUNCH, "new", 10000, 9990);
+    cr_expect(isnan(left) || left > 10900, "%g", left);
 }
 
 /* Of real traces every node is where it was. */

@@ -361,7 +361,7 @@ Test(trace_rule_idle, time_after_a_wait_is_not_always_its_fault)
                          NULL,
                      python, "%s", it.judged.verdict.sentence);
         cr_expect_eq(strstr(it.judged.verdict.sentence,
-                            "within images.py(9): preprocess)") != NULL,
+                            "within images.py(9): preprocess, with") != NULL,
                      python, "%s", it.judged.verdict.sentence);
         if (python) {
             cr_expect_str_eq(judged_verdict(&it), "host-bound");
