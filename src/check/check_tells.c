@@ -30,7 +30,7 @@ static const struct {
     {"mixed_prec", 10, MAY_MIX, true},
     {"MixedPrec", 9, TP_TELLS_MIXED, true},
     {"deepspeed", 9, TP_TELLS_MIXED, true},
-    {"lightning", 9, TP_TELLS_MIXED, true},
+    {"lightning", 9, TP_TELLS_MIXED | TP_TELLS_LOSS, true},
     {"accelerate", 10, TP_TELLS_MIXED, false},
     {"Accelerator", 11, TP_TELLS_MIXED, true},
     {"optim", 5, TP_TELLS_TRAINS, false},

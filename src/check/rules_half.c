@@ -284,7 +284,8 @@ static void judge_optimizer(struct tp_flow *flow, const struct tp_call *call)
                    ? ADAM_EPS_HALF
                    : HALF_OPTIMIZER];
     tp_flow_add_as(flow, call->function, rule, name,
-                   may_step(flow) && !tp_flow_only_infers(flow)
+                   may_step(flow) && !tp_flow_only_infers(flow) &&
+                           !tp_flow_keeps_copies(flow)
                        ? rule->severity
                        : TP_SEVERITY_LOW);
 }

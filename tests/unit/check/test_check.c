@@ -509,6 +509,13 @@ Test(check, casts_need_training)
         {"half_optimizer_without_master",
          OPTIMIZER_OF "Net().half()\n  return torch.optim.SGD("
                       "m.parameters(), 1)\n",
+         OPTIMIZER_OF "Net().half()\n  return FP16_Optimizer(torch.optim.SGD("
+                      "m.parameters(), 1))\n"},
+        {"half_call", STEP "  model.half()\n  model(x).backward()\n",
+         STEP "  model.half()\n  model(x).backward()\nimport deepspeed\n"},
+        {"half_optimizer_without_master",
+         OPTIMIZER_OF "Net().half()\n  return torch.optim.SGD("
+                      "m.parameters(), 1)\n",
          OPTIMIZER_OF "Net().half()\n  torch.optim.SGD("
                       "m.parameters(), 1)\n"},
         {"half_call", STEP "  if deep:\n    y = x.half()\n  y.backward()\n",
