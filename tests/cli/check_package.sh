@@ -101,7 +101,8 @@ of_alone() {
 }
 of_alone
 for text in 'class Net(torch.nn.Module): pass' 'o = optimizer()' \
-    'import os, lightning' 'from runs import train' 'x.backward()' 'scores = DiceLoss()'; do
+    'import os, lightning' 'from runs import train' 'x.backward()' \
+    'scores = DiceLoss()'; do
     echo "$text"
     echo "$text" > alone/more.py
     of_alone | cut -d' ' -f1,3 | tr '\n' ' '
