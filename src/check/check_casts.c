@@ -90,7 +90,8 @@ bool tp_cast_is_meant(const struct tp_flow *flow, const struct tp_call *call)
         tp_flow_depends_on(flow, "dtype") ||
         tp_flow_depends_on(flow, "float16") ||
         tp_flow_depends_on(flow, "quantized") || is_restored(flow) ||
-        is_buffer(flow, call) || is_configured(flow) || is_mixed_class(flow) ||
+        tp_flow_keeps_copies(flow) || is_buffer(flow, call) ||
+        is_configured(flow) || is_mixed_class(flow) ||
         tp_flow_value(flow, call->receiver) &
             (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
         tp_flow_is_data(flow, call->receiver) ||

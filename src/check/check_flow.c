@@ -336,6 +336,25 @@ static uint32_t value_of_multiply(const struct tp_flow *flow,
                             value_of(flow, right, deep + 1));
 }
 
+/* Whether a call makes a tensor of numbers that the script names or draws, and
+ * nothing asks for gradients: what is computed of these trains nothing. */
+static bool is_given(const struct tp_flow *flow, const struct tp_call *call)
+{
+    static const char *const makers[] = {
+        "tensor",     "rand",        "randn",      "randint", "rand_like",
+        "randn_like", "FloatTensor", "LongTensor", NULL};
+    const char *name = call->path + sizeof "torch." - 1;
+    if (strncmp(call->path, "torch.", sizeof "torch." - 1) != 0 ||
+        tp_flow_knows(flow, "requires_grad") ||
+        tp_flow_knows(flow, "requires_grad_"))
+        return false;
+    for (size_t i = 0; makers[i]; i++) {
+        if (!strcmp(name, makers[i]))
+            return true;
+    }
+    return false;
+}
+
 /* A call without a role: of the script's own functions, of networks, of what
  * makes tensors. */
 static uint32_t value_of_other(const struct tp_flow *flow,
@@ -357,7 +376,8 @@ static uint32_t value_of_other(const struct tp_flow *flow,
     uint32_t width = dtype_of(flow, call->node, &typed);
     if (width && tp_flow_is(flow, call->function, "from_pretrained"))
         return width | TP_TAG_MODULE;
-    return !strncmp(call->path, "torch.", 6) ? width : 0;
+    return (!strncmp(call->path, "torch.", 6) ? width : 0) |
+           (is_given(flow, call) ? TP_TAG_CONSTANT : 0);
 }
 
 static uint32_t value_of_call(const struct tp_flow *flow, uint32_t node,

@@ -33,12 +33,17 @@ static bool only_infers(unsigned package, unsigned file)
            !(package & TP_TELLS_TRAINS);
 }
 
-/* The same by less, for what matters only to what is trained. */
+/* It has nothing by which anything is trained, not even a loss or a word. */
 static bool trains_nowhere(unsigned package, unsigned file)
 {
     (void)file;
-    return package & (TP_TELLS_INFERS | TP_TELLS_LOADS) &&
-           !(package & (TP_TELLS_TRAINS | TP_TELLS_BACKWARD));
+    return !(package & (TP_TELLS_TRAINS | TP_TELLS_BACKWARD | TP_TELLS_LOSS));
+}
+
+/* Nor a network, which others may train. */
+static bool has_no_network(unsigned package, unsigned file)
+{
+    return trains_nowhere(package, file) && !(package & TP_TELLS_MODULE);
 }
 
 /* Without a backward pass there is no gradient to clip. */
@@ -66,14 +71,22 @@ static bool trains_under_autocast(unsigned package, unsigned file)
 static const struct {
     const char *rule;
     bool (*lowers)(unsigned package, unsigned file);
-} evidence[] = {
-    {"bce", trains_in_fp32},    {"bce", only_infers},
-    {"half_call", only_infers}, {"to_half", only_infers},
-    {"bce", chooses_by_bce},    {"softmax_dtype", trains_under_autocast},
-    {"default_dtype_half", trains_nowhere},
-    {"softmax_before_cross_entropy", trains_nowhere},
-    {"sigmoid_before_bce_with_logits", trains_nowhere},
-    {"clip_after_step", has_no_backward}};
+} evidence[] = {{"bce", trains_in_fp32},
+                {"bce", only_infers},
+                {"half_call", only_infers},
+                {"to_half", only_infers},
+                {"bce", chooses_by_bce},
+                {"softmax_dtype", trains_under_autocast},
+                {"default_dtype_half", trains_nowhere},
+                {"softmax_before_cross_entropy", trains_nowhere},
+                {"sigmoid_before_bce_with_logits", trains_nowhere},
+                {"nll_without_log", trains_nowhere},
+                {"bce", trains_nowhere},
+                {"matmul_medium", trains_nowhere},
+                {"log_softmax", has_no_network},
+                {"log_sigmoid", has_no_network},
+                {"exp_without_max", has_no_network},
+                {"clip_after_step", has_no_backward}};
 
 static void lower(struct tp_check_file *file, unsigned package)
 {

@@ -45,6 +45,10 @@ bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node);
  * computes gradients, only masks. */
 bool tp_flow_is_data(const struct tp_flow *flow, uint32_t node);
 
+/* Whether the script has a framework that trains in 16 bits with fp32 copies of
+ * the weights: DeepSpeed, apex, the FP16_Optimizer of others. */
+bool tp_flow_keeps_copies(const struct tp_flow *flow);
+
 /* Whether the class derives from one whose name has `word`. */
 bool tp_flow_derives(const struct tp_flow *flow, const char *word);
 

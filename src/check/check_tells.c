@@ -30,7 +30,7 @@ static const struct {
     {"mixed_prec", 10, MAY_MIX, true},
     {"MixedPrec", 9, TP_TELLS_MIXED, true},
     {"deepspeed", 9, TP_TELLS_MIXED, true},
-    {"lightning", 9, TP_TELLS_MIXED, true},
+    {"lightning", 9, TP_TELLS_MIXED | TP_TELLS_LOSS, true},
     {"accelerate", 10, TP_TELLS_MIXED, false},
     {"Accelerator", 11, TP_TELLS_MIXED, true},
     {"optim", 5, TP_TELLS_TRAINS, false},
@@ -41,6 +41,11 @@ static const struct {
     {"inference_mode", 14, TP_TELLS_INFERS, true},
     {"load_state_dict", 15, TP_TELLS_LOADS, true},
     {"from_pretrained", 15, TP_TELLS_LOADS, true},
+    {"Module", 6, TP_TELLS_MODULE, true},
+    {"loss", 4, TP_TELLS_LOSS, true},
+    {"train", 5, TP_TELLS_LOSS, true},
+    {"fit", 3, TP_TELLS_LOSS, false},
+    {"criterion", 9, TP_TELLS_LOSS, true},
     {"BCELoss", 7, TP_TELLS_BCE, true},
     {"BCEWith", 7, TP_TELLS_BCE, true},
 };
@@ -146,6 +151,9 @@ static unsigned tells_of_word(const struct tp_py_tokens *tokens, size_t i,
     if (tp_py_token_is(tokens, i - 1, ".") &&
         tp_py_token_is(tokens, i, "backward"))
         tells |= TP_TELLS_BACKWARD | TP_TELLS_TRAINS;
+    if (at->length >= 4 &&
+        !memcmp(tokens->source + at->start + at->length - 4, "Loss", 4))
+        tells |= TP_TELLS_LOSS;
     if (tp_py_token_is(tokens, i, "binary_cross_entropy"))
         tells |= TP_TELLS_BCE;
     return tells & ~(unsigned)MAY_MIX;

@@ -13,7 +13,9 @@ enum {
     TP_TELLS_BCE = 16,     /* such a loss itself                          */
     TP_TELLS_TRAINS = 32,  /* an optimizer, or what drives one            */
     TP_TELLS_INFERS = 64,  /* no gradient is recorded                     */
-    TP_TELLS_LOADS = 128   /* weights                                     */
+    TP_TELLS_LOADS = 128,  /* weights                                     */
+    TP_TELLS_LOSS = 256,   /* a loss or training, by a name               */
+    TP_TELLS_MODULE = 512  /* a network                                   */
 };
 
 /* Those of one script; costs a look at each word. */

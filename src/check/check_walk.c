@@ -133,7 +133,8 @@ static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
                 flow->script->tokens.source + name->start, name->length);
         }
         if (place >= 0 && place < TP_FUNCTION_ARGUMENTS)
-            function->argument[place] = tp_flow_value(flow, value);
+            function->argument[place] =
+                tp_flow_value(flow, value) & ~(uint32_t)TP_TAG_CONSTANT;
     }
 }
 

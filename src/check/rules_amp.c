@@ -334,9 +334,12 @@ static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
     static const char *const measures[] = {"get_nll", "score", NULL};
     bool trains_in_fp32 =
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
+    bool given =
+        call->role == TP_DOES_BCE &&
+        tp_flow_value(flow, tp_flow_operand(flow, call)) & TP_TAG_CONSTANT;
     tp_flow_add_as(
         flow, call->function, &rules[BCE], what,
-        trains_in_fp32 || flow->scope.autocast_off ||
+        trains_in_fp32 || given || flow->scope.autocast_off ||
                 flow->scope.autocast_asked || tp_flow_only_infers(flow) ||
                 tp_flow_is_named(flow, measures) ||
                 (call->role == TP_DOES_MAKE_BCE && !tp_flow_uses_made(flow))

@@ -250,6 +250,21 @@ static uint32_t parameters_of(const struct tp_flow *flow, uint32_t node,
     return tags;
 }
 
+/* Whether an optimizer that is made here can step: the script does it, or hands
+ * the optimizer on. */
+static bool may_step(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"step", "fit", "train", "Trainer"};
+    uint32_t function = flow->scope.function;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (tp_flow_knows(flow, words[i]))
+            return true;
+    }
+    return flow->scope.class_ ||
+           (function && (tp_flow_mentions(flow, function, "return") ||
+                         tp_flow_mentions(flow, function, "yield")));
+}
+
 static void judge_optimizer(struct tp_flow *flow, const struct tp_call *call)
 {
     char name[64];
@@ -264,10 +279,15 @@ static void judge_optimizer(struct tp_flow *flow, const struct tp_call *call)
     bool is_adam = !strcmp(name, "Adam") || !strcmp(name, "AdamW") ||
                    !strcmp(name, "NAdam") || !strcmp(name, "RAdam") ||
                    !strcmp(name, "RMSprop");
-    if (is_adam && known && eps < SMALLEST && tags & TP_TAG_FP16)
-        tp_flow_add(flow, call->function, &rules[ADAM_EPS_HALF], name);
-    else
-        tp_flow_add(flow, call->function, &rules[HALF_OPTIMIZER], name);
+    const struct tp_check_rule *rule =
+        &rules[is_adam && known && eps < SMALLEST && tags & TP_TAG_FP16
+                   ? ADAM_EPS_HALF
+                   : HALF_OPTIMIZER];
+    tp_flow_add_as(flow, call->function, rule, name,
+                   may_step(flow) && !tp_flow_only_infers(flow) &&
+                           !tp_flow_keeps_copies(flow)
+                       ? rule->severity
+                       : TP_SEVERITY_LOW);
 }
 
 /* "average.mul_(0.999).add_(x, alpha=0.001)", "average.lerp_(x, 0.001)". */

@@ -137,22 +137,33 @@ static const struct tp_check_rule rules[] = {
          NUMERICS},
     {0}};
 
+/* Losses that are wrong themselves, and not by their gradients alone: also
+ * where they are only shown. */
+static bool is_loss(int rule)
+{
+    return rule == SOFTMAX_BEFORE_CROSS_ENTROPY ||
+           rule == SIGMOID_BEFORE_BCE_WITH_LOGITS || rule == NLL_WITHOUT_LOG;
+}
+
 /* Adds a finding, lowered where nothing is trained, or in a class that is no
- * module, of a script that shows no training. */
-static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
+ * module, of a script that shows no training. `tags`: of what goes in. */
+static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what,
+                uint32_t tags)
 {
     static const char *const scores[] = {"score", NULL};
-    bool harms = !tp_flow_only_infers(flow);
+    bool harms = !tp_flow_only_infers(flow) && !(tags & TP_TAG_CONSTANT);
     if (flow->scope.class_)
-        harms = tp_flow_trains(flow) && !tp_flow_is_named(flow, scores);
-    harms = harms && !tp_flow_only_shows(flow, node);
+        harms =
+            harms && tp_flow_trains(flow) && !tp_flow_is_named(flow, scores);
+    harms = harms && (is_loss(rule) || !tp_flow_only_shows(flow, node));
     tp_flow_add_as(flow, node, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* The softmax or logsumexp of powers; a script that subtracts in place may
  * have subtracted the maximum, and products of unit vectors are at most 1. */
-static void add_powers(struct tp_flow *flow, uint32_t node, const char *what)
+static void add_powers(struct tp_flow *flow, uint32_t node, const char *what,
+                       uint32_t tags)
 {
     static const char *const bounds[] = {"sub_", "normalize", "l2norm",
                                          "l2_norm", "cosine_similarity"};
@@ -163,7 +174,7 @@ static void add_powers(struct tp_flow *flow, uint32_t node, const char *what)
             return;
         }
     }
-    add(flow, node, EXP_WITHOUT_MAX, what);
+    add(flow, node, EXP_WITHOUT_MAX, what, tags);
 }
 
 /* Whether an expression is an operator that some gradient of makes Inf. */
@@ -410,7 +421,7 @@ static void judge_quotient(struct tp_flow *flow, uint32_t left, uint32_t right)
     uint32_t above = tp_flow_value(flow, left),
              below = tp_flow_value(flow, right);
     if (above & TP_TAG_EXP && below & TP_TAG_EXP_SUM) {
-        add_powers(flow, right, "softmax");
+        add_powers(flow, right, "softmax", above & below);
         return;
     }
     if (flow->at[right].kind != TP_PY_CALL || above & TP_TAG_POSITIVE ||
@@ -442,7 +453,7 @@ static void judge_operation(struct tp_flow *flow, uint32_t node)
             is_mean_of_squares(tp_flow_value(flow, left)) &&
             is_square_of_mean(tp_flow_value(flow, i)) &&
             !tp_flow_mentions(flow, node, "axis")) /* as numpy has it */
-            add(flow, i, VARIANCE_BY_DIFFERENCE, "");
+            add(flow, i, VARIANCE_BY_DIFFERENCE, "", tp_flow_value(flow, left));
     }
 }
 
@@ -511,31 +522,30 @@ static void judge_method(struct tp_flow *flow, const struct tp_call *call)
         add_data(flow, call->function, data_of(flow, call->receiver));
 }
 
-/* What a loss is given. */
+/* What a loss is given, lowered where no gradient goes through it. */
 static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t input = tp_script_argument(flow->script, call->node, "input", 0);
     uint32_t tags = tp_flow_value(flow, input);
     if (call->role == TP_DOES_CROSS_ENTROPY && (tags & TP_TAG_PROBS))
-        tp_flow_add(flow, call->function, &rules[SOFTMAX_BEFORE_CROSS_ENTROPY],
-                    "cross_entropy");
+        add(flow, call->function, SOFTMAX_BEFORE_CROSS_ENTROPY, "cross_entropy",
+            tags);
     if (call->role == TP_DOES_BCE_LOGITS && (tags & TP_TAG_SIGMOID))
-        tp_flow_add(flow, call->function,
-                    &rules[SIGMOID_BEFORE_BCE_WITH_LOGITS],
-                    "binary_cross_entropy_with_logits");
+        add(flow, call->function, SIGMOID_BEFORE_BCE_WITH_LOGITS,
+            "binary_cross_entropy_with_logits", tags);
     if (call->role == TP_DOES_NLL && (tags & TP_TAG_PROBS))
-        tp_flow_add(flow, call->function, &rules[NLL_WITHOUT_LOG], "nll_loss");
+        add(flow, call->function, NLL_WITHOUT_LOG, "nll_loss", tags);
 }
 
 static void judge_log(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t tags = tp_flow_value(flow, tp_flow_operand(flow, call));
     if (tags & TP_TAG_EXP_SUM)
-        add_powers(flow, call->function, "logsumexp");
+        add_powers(flow, call->function, "logsumexp", tags);
     if (tags & TP_TAG_PROBS)
-        add(flow, call->function, LOG_SOFTMAX, "log");
+        add(flow, call->function, LOG_SOFTMAX, "log", tags);
     if (tags & TP_TAG_SIGMOID)
-        add(flow, call->function, LOG_SIGMOID, "log");
+        add(flow, call->function, LOG_SIGMOID, "log", tags);
 }
 
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)

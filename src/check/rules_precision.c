@@ -214,6 +214,36 @@ static bool is_enabled(const struct tp_flow *flow, uint32_t braces,
     return false;
 }
 
+/* Whether the script turns to TF32 behind a place: the last setting counts. */
+static bool is_overridden(const struct tp_flow *flow, uint32_t node)
+{
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    for (size_t t = flow->at[node].end; t + 2 < tokens->count; t++) {
+        if (tp_py_token_is(tokens, t, "matmul") &&
+            tp_py_token_is(tokens, t + 2, "allow_tf32"))
+            return true;
+    }
+    return false;
+}
+
+/* The precision of products in fp32; of those on MPS it is no setting. */
+static void judge_precision(struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t level =
+        tp_script_argument(flow->script, call->node, "precision", 0);
+    if (tp_flow_is_text(flow, level, "medium"))
+        tp_flow_add_as(flow, call->function, &rules[MATMUL_MEDIUM],
+                       "set_float32_matmul_precision",
+                       is_overridden(flow, call->node) ||
+                               tp_flow_depends_on(flow, "mps") ||
+                               *flow->seen & TP_SEEN_INFERENCE
+                           ? TP_SEVERITY_LOW
+                           : rules[MATMUL_MEDIUM].severity);
+    if (tp_flow_is_text(flow, level, "high"))
+        tp_flow_add(flow, call->function, &rules[TF32_ON],
+                    "set_float32_matmul_precision(\"high\")");
+}
+
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 {
     char name[64];
@@ -230,16 +260,8 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
                            : rules[DEFAULT_DTYPE_HALF].severity);
     if (call->role != TP_DOES_NONE || !flow->at[call->function].next)
         return;
-    if (!strcmp(call->path, "torch.set_float32_matmul_precision")) {
-        uint32_t level =
-            tp_script_argument(flow->script, call->node, "precision", 0);
-        if (tp_flow_is_text(flow, level, "medium"))
-            tp_flow_add(flow, call->function, &rules[MATMUL_MEDIUM],
-                        "set_float32_matmul_precision");
-        if (tp_flow_is_text(flow, level, "high"))
-            tp_flow_add(flow, call->function, &rules[TF32_ON],
-                        "set_float32_matmul_precision(\"high\")");
-    }
+    if (!strcmp(call->path, "torch.set_float32_matmul_precision"))
+        judge_precision(flow, call);
     judge_reduction(flow, call);
     judge_scale(flow, call);
     if (is_true(flow, named(flow, call, "fp16")) &&

@@ -80,3 +80,31 @@ severities serves
 printf 'def make(model):\n    return Optimizer(model.optimizer)\n' \
     > serves/fit.py
 severities serves
+
+echo "-- what matters only where something trains"
+mkdir alone
+cat > alone/use.py << 'END'
+import torch
+import torch.nn.functional as F
+torch.set_default_dtype(torch.float16)
+torch.set_float32_matmul_precision("medium")
+x = model(torch.load("x.pt"))
+print(F.cross_entropy(F.softmax(x, 1, torch.float32), y))
+print(F.binary_cross_entropy_with_logits(torch.sigmoid(x), y))
+def entropy(x):
+    y = torch.sigmoid(x).log() + torch.softmax(x, 0, torch.float32).log()
+    return x.exp().sum(1).log() + y
+END
+of_alone() {
+    tprof-analyze check alone --format json |
+        jq -r '.findings[] | "\(.line) \(.rule) \(.severity)"'
+}
+of_alone
+for text in 'class Net(torch.nn.Module): pass' 'o = optimizer()' \
+    'import os, lightning' 'from runs import train' 'x.backward()' \
+    'scores = DiceLoss()'; do
+    echo "$text"
+    echo "$text" > alone/more.py
+    of_alone | cut -d' ' -f1,3 | tr '\n' ' '
+    echo
+done

@@ -380,6 +380,9 @@ Test(check, casts_need_training)
 {
 #define STEP "import torch\ndef f(model, x):\n"
 #define BCE_AS "from torch.nn.functional import binary_cross_entropy as bce\n"
+#define OPTIMIZER_OF                                      \
+    "import torch\nclass Net(torch.nn.Module):\n  pass\n" \
+    "def f():\n  m = "
 #define NET                                                                  \
     "from torch import nn\nclass Net(nn.Module):\n  def forward(self, x):\n" \
     "    return self.net(x.half())\n"
@@ -475,6 +478,46 @@ Test(check, casts_need_training)
          "    if self.deep_fp16:\n      self.loss.half()\n",
          "class Net(PreModel):\n  def __init__(self, config):\n"
          "    if config.deep_fp16:\n      self.loss.half()\n"},
+        {"bce",
+         BCE_AS "import torch\ndef f(y):\n"
+                "  x = torch.rand(3, requires_grad=True)\n"
+                "  return bce(x.sigmoid(), y)\n",
+         BCE_AS "import torch\ndef f(y):\n  x = torch.rand(3)\n"
+                "  return bce(x.sigmoid(), y)\n"},
+        {"bce",
+         BCE_AS "import torch\ndef f(x, y):\n  return bce(x, y)\n"
+                "f(torch.rand(3), 1)\n",
+         BCE_AS "import torch\ndef f(x, y):\n"
+                "  return bce(x.detach(), y)\n"},
+        {"sigmoid_before_bce_with_logits",
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  return F.binary_cross_entropy_with_logits(x.sigmoid(), y)\n",
+         "import torch.nn.functional as F\ndef predict(x, y):\n"
+         "  return F.binary_cross_entropy_with_logits(x.sigmoid(), y)\n"},
+        {"softmax_before_cross_entropy",
+         "import torch, torch.nn.functional as F\ndef f(x, y):\n"
+         "  x = net(torch.randn(2, 3))\n"
+         "  return F.cross_entropy(x.softmax(-1), y)\n",
+         "import torch, torch.nn.functional as F\ndef f(x, y):\n"
+         "  x = torch.randn(2, 3)\n"
+         "  return F.cross_entropy(x.softmax(-1), y)\n"},
+        {"adam_eps_half",
+         OPTIMIZER_OF "Net().half()\n"
+                      "  o = torch.optim.Adam(m.parameters())\n  o.step()\n",
+         OPTIMIZER_OF "Net().half()\n"
+                      "  o = torch.optim.Adam(m.parameters())\n  print(o)\n"},
+        {"half_optimizer_without_master",
+         OPTIMIZER_OF "Net().half()\n  return torch.optim.SGD("
+                      "m.parameters(), 1)\n",
+         OPTIMIZER_OF "Net().half()\n  return FP16_Optimizer(torch.optim.SGD("
+                      "m.parameters(), 1))\n"},
+        {"half_call", STEP "  model.half()\n  model(x).backward()\n",
+         STEP "  model.half()\n  model(x).backward()\nimport deepspeed\n"},
+        {"half_optimizer_without_master",
+         OPTIMIZER_OF "Net().half()\n  return torch.optim.SGD("
+                      "m.parameters(), 1)\n",
+         OPTIMIZER_OF "Net().half()\n  torch.optim.SGD("
+                      "m.parameters(), 1)\n"},
         {"half_call", STEP "  if deep:\n    y = x.half()\n  y.backward()\n",
          STEP "  if is_quantized:\n    y = x.half()\n  y.backward()\n"},
         {"default_dtype_half",
@@ -540,6 +583,8 @@ Test(check, numerics_need_gradients)
 #define FUNCTION                                                         \
     "import torch\nclass F(torch.autograd.Function):\n  @staticmethod\n" \
     "  def forward(ctx, x, w):\n    return "
+#define MEDIUM_IS "torch.set_float32_matmul_precision('medium')\n"
+#define MEDIUM(then) "import torch\n" MEDIUM_IS then
     static const struct pair pairs[] = {
         {"sqrt_at_zero",
          "def step(x, limit):\n  n = x.square().sum().sqrt()\n"
@@ -670,6 +715,15 @@ Test(check, numerics_need_gradients)
         {"exp_without_max", "def f(x):\n  return x.exp().sum(-1).log()\n",
          "def f(x):\n  x = F.normalize(x)\n"
          "  return x.exp().sum(-1).log()\n"},
+        {"log_softmax",
+         "import torch\ndef loss(x):\n  return x.softmax(-1).log()\n",
+         "import torch\ndef loss(y):\n  x = torch.tensor([1., 2.])\n"
+         "  return x.softmax(-1).log()\n"},
+        {"matmul_medium", MEDIUM("torch.backends.cudnn.allow_tf32 = True\n"),
+         MEDIUM("torch.backends.cuda.matmul.allow_tf32 = True\n")},
+        {"matmul_medium",
+         "import torch\nif torch.cuda.is_available():\n  " MEDIUM_IS,
+         "import torch\nif torch.backends.mps.is_available():\n  " MEDIUM_IS},
         {"static_loss_scale",
          "wrapper = dict(type='AmpOptimWrapper', loss_scale=512.)\n",
          "wrapper = dict(type='AmpOptimWrapper', loss_scale=512)\n"},
