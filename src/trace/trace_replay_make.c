@@ -349,7 +349,8 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
         status = find_loader(&b, err);
     if (status == TP_OK)
         status = tp_first_launches_find(
-            maker->trace, (struct tp_interval){from, to}, &b.first, err);
+            maker->trace, (struct tp_interval){INT64_MIN, INT64_MAX}, &b.first,
+            err);
     if (status == TP_OK)
         status = add_hosts(&b, err);
     if (status == TP_OK)
