@@ -39,6 +39,23 @@ static void name_scenarios(const struct tp_trace_run *run,
         judged->verdict.scenario = TP_SCENARIO_CHURN;
 }
 
+/* The headline is about every step; where some lose as much, it says so. */
+static void name_uneven_steps(struct tp_trace_judged *judged)
+{
+    const struct tp_trace_finding *found = NULL;
+    for (size_t i = 0; i < judged->findings.count && !found; i++) {
+        const struct tp_trace_finding *row = &judged->findings.rows[i];
+        if (row->level == TP_SEVERITY_HIGH &&
+            row->rule->of_trace == tp_trace_rule_uneven_steps)
+            found = row;
+    }
+    if (found)
+        judged->verdict.sentence = tp_judge_text(
+            judged,
+            "%s; some steps take much longer: %.1f %% of the steps' time (%s)",
+            judged->verdict.sentence, found->value, found->rule->id);
+}
+
 enum tp_status tp_trace_judge(const struct tp_trace_run *run,
                               const struct tp_trace_limits *limits,
                               struct tp_trace_judged *judged,
@@ -52,7 +69,9 @@ enum tp_status tp_trace_judge(const struct tp_trace_run *run,
         status = tp_trace_verdicts_make(run, judged, err);
     if (status == TP_OK)
         status = tp_trace_findings_make(run, judged, err);
-    if (status == TP_OK)
+    if (status == TP_OK) {
         name_scenarios(run, judged);
+        name_uneven_steps(judged);
+    }
     return status;
 }

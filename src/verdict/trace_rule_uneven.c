@@ -133,6 +133,26 @@ static bool is_rising(const struct tp_trace_case *it)
     return false;
 }
 
+/* Whether slow steps may be most of what is lost: what they take beyond the
+ * median may be part of what the verdict is about, and is that for the most part
+ * where it is more than half as much. A verdict that is no loss has no more to
+ * say than a finding of twice the limit. */
+static bool is_most(const struct tp_trace_case *it, double share)
+{
+    const struct tp_trace_verdict *verdict =
+        &it->judged->verdicts[it->trace - it->run->traces];
+    switch (verdict->verdict) {
+    case TP_VERDICT_GPU_BOUND:
+    case TP_VERDICT_CPU_BOUND:
+    case TP_VERDICT_CPU_ONLY:
+    case TP_VERDICT_NO_LIMIT:
+    case TP_VERDICT_UNKNOWN:
+        return share >= 2 * it->limits[TP_TRACE_UNEVEN];
+    default:
+        return share > 100 * verdict->share / 2;
+    }
+}
+
 enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
@@ -147,7 +167,7 @@ enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
     double more_us;
     const struct tp_step_part *part = find_part(it->trace, &uneven, &more_us);
     struct tp_trace_finding finding = {
-        .level = TP_SEVERITY_MEDIUM,
+        .level = is_most(it, share) ? TP_SEVERITY_HIGH : TP_SEVERITY_MEDIUM,
         .step = uneven.slow == 1 ? uneven.first : -1,
         .metric = "slow steps beyond the median, % of the steps' time",
         .value = share,

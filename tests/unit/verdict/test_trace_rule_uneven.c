@@ -116,3 +116,33 @@ Test(trace_rule_uneven, healthy_ones)
     cr_expect_null(judge(&it, 1u << 5, PYTHON, 2500));
     judged_run_clear(&it);
 }
+
+/* Steps that wait for Python, a quarter of them for much longer: that is named
+ * beside the headline; as is nothing where one step is a little longer. */
+Test(trace_rule_uneven, beside_the_headline)
+{
+    for (int much = 0; much <= 1; much++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 900);
+            trace_maker_synchronize(&maker);
+            trace_maker_python(&maker, 3000);
+            if (i % 4 == 3)
+                trace_maker_python(&maker, much ? 30000 : 3000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *uneven =
+            judged_find(&it, "uneven_steps");
+        cr_expect_str_eq(judged_verdict(&it), "host-bound", "%s",
+                         it.judged.verdict.sentence);
+        cr_expect_eq(uneven && uneven->level == TP_SEVERITY_HIGH, much);
+        cr_expect_eq(strstr(it.judged.verdict.sentence, "much longer") != NULL,
+                     much, "%s", it.judged.verdict.sentence);
+        judged_run_clear(&it);
+    }
+}
