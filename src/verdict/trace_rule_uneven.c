@@ -134,9 +134,9 @@ static bool is_rising(const struct tp_trace_case *it)
 }
 
 /* Whether slow steps may be most of what is lost: what they take beyond the
- * median may be part of what the verdict is about, and is that for the most part
- * where it is more than half as much. A verdict that is no loss has no more to
- * say than a finding of twice the limit. */
+ * median may be part of what the verdict is about, and is most of it where it
+ * is more than half as much. A verdict that is no loss has no more to say than
+ * a finding of twice the limit. */
 static bool is_most(const struct tp_trace_case *it, double share)
 {
     const struct tp_trace_verdict *verdict =

@@ -509,11 +509,24 @@ static void vote(const struct tp_trace_run *run, size_t i, double share,
     votes->window_us += window_us;
 }
 
-/* "; stragglers: ranks 2 7" */
+/* What a step would win if no rank straggled, %; INFINITY where steps of all
+ * ranks could not be played together. */
+static double won_without_stragglers(const struct tp_trace_judged *judged)
+{
+    for (size_t i = 0; i < judged->straggling.count; i++)
+        if (judged->straggling.rows[i].rank < 0)
+            return 100 * judged->straggling.rows[i].won;
+    return INFINITY;
+}
+
+/* "; stragglers: ranks 2 7", where something could be won from them. */
 static void add_stragglers(const struct tp_trace_judged *judged,
                            struct tp_text *text)
 {
     size_t count = 0;
+    if (won_without_stragglers(judged) <
+        judged->limits.values[TP_TRACE_SYNC_SEEN])
+        return;
     for (size_t i = 0; i < judged->ranks.count; i++)
         count += judged->ranks.rows[i].straggler != 0;
     if (count)
