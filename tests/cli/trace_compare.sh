@@ -12,3 +12,5 @@ tprof-analyze trace --compare before.json before.json --no_plots \
     --output_dir same | grep -A 2 "^Why"
 tprof-analyze trace --compare before.json > /dev/null 2>&1
 echo $?
+tprof-analyze trace compare before.json after.json 2>&1
+echo $?
