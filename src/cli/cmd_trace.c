@@ -20,6 +20,7 @@
 #include "trace/trace_run.h"
 #include "trace/trace_tables.h"
 #include "verdict/trace_judge.h"
+#include "verdict/trace_verdict.h"
 #include "verdict/verdict_tables.h"
 
 /* Operators in trace_report.txt, as key_averages().table() has. */
@@ -213,6 +214,8 @@ static enum tp_status read_traces(void *session, struct tp_error *err)
         status =
             tp_scripts_explain_trace(&s->scripts, &s->run, &s->judged, err);
     s->frame.worst = tp_trace_judged_worst(&s->judged);
+    s->frame.verdict = tp_trace_verdict_table[s->judged.verdict.verdict].id;
+    s->frame.sentence = s->judged.verdict.sentence;
     return status;
 }
 

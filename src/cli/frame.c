@@ -98,6 +98,8 @@ static enum tp_status write_html(const struct tp_frame *frame,
     const struct tp_html_words words = {
         .title = frame->steps->title,
         .tool_version = PACKAGE_VERSION,
+        .verdict = frame->verdict,
+        .sentence = frame->sentence,
         .report = tp_text_get(report),
         .folder = frame->options->staging,
         .figures = frame->drawn.lines,

@@ -37,6 +37,7 @@ struct tp_frame {
                      cannot be written                                     */
     bool damaged; /* some input was: exit status 3                         */
     int worst;    /* severity of the findings; 0: there are none           */
+    const char *verdict, *sentence; /* on the whole, borrowed; NULL: none  */
 };
 
 /* How a report is told. */

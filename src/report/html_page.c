@@ -83,25 +83,26 @@ static void add_gist(struct tp_text *html, const char *evidence)
     tp_text_clear(&gist);
 }
 
-/* Where it is: "hifp8 linear L2 forward weight", a call, a file. */
+/* Where it is: "rank 1 hifp8 linear L2 forward weight", or a call. */
 static void add_place(struct tp_text *html, const struct tp_table *table)
 {
-    static const char *const labels[] = {"quant_type",  "layer_type",
-                                         "layer_idx",   "operation",
-                                         "tensor_name", "name",
-                                         NULL};
+    static const struct {
+        const char *column, *before;
+    } labels[] = {{"rank", "rank "},   {"quant_type", ""},
+                  {"layer_type", ""},  {"layer_idx", "L"},
+                  {"operation", ""},   {"tensor_name", ""},
+                  {"name", ""}};
     struct tp_text cell = {0};
-    for (const char *const *label = labels; *label; label++) {
-        const struct tp_column *column = tp_table_column(table, *label);
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        const struct tp_column *column =
+            tp_table_column(table, labels[i].column);
         if (!column)
             continue;
         tp_text_clear(&cell);
         tp_html_cell(&cell, table, 0, column);
         html->failed |= cell.failed;
         if (cell.length)
-            tp_text_add(html, "%s%s ",
-                        column->type == TP_COLUMN_INTEGER ? "L" : "",
-                        tp_text_get(&cell));
+            tp_text_add(html, "%s%s ", labels[i].before, tp_text_get(&cell));
     }
     tp_text_clear(&cell);
 }
@@ -149,22 +150,6 @@ static void add_findings(struct tp_html_page *page,
         add_finding(page, &one, i);
     }
     page->found = table->row_count;
-    free(room);
-}
-
-/* What a run is said to be limited by: the first row of its verdicts. */
-static void take_verdict(struct tp_html_page *page,
-                         const struct tp_table *table)
-{
-    void *room = table->make ? calloc(1, table->row_size) : NULL;
-    page->verdict.failed |= table->make && !room;
-    if (page->verdict.failed)
-        return;
-    const struct tp_table one = tp_table_window(table, 0, 1, room);
-    tp_text_add(&page->verdict, "<b>");
-    tp_html_text(&page->verdict, text_in(&one, 0, "verdict"));
-    tp_text_add(&page->verdict, "</b>: ");
-    tp_html_text(&page->verdict, text_in(&one, 0, "sentence"));
     free(room);
 }
 
@@ -225,14 +210,11 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed);
-    if (strcmp(table->name, "verdicts") == 0)
-        take_verdict(page, table);
     page->layers |= tp_table_column(table, "layer_idx") &&
                     tp_table_column(table, "iteration") &&
                     strcmp(table->name, "tensors") == 0;
-    return page->findings.failed || page->tables.failed || page->verdict.failed
-               ? tp_fail_memory(err)
-               : TP_OK;
+    return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
+                                                        : TP_OK;
 }
 
 void tp_html_page_clear(struct tp_html_page *page)
@@ -240,7 +222,6 @@ void tp_html_page_clear(struct tp_html_page *page)
     tp_text_clear(&page->findings);
     tp_text_clear(&page->tables);
     tp_text_clear(&page->rows);
-    tp_text_clear(&page->verdict);
     memset(page, 0, sizeof *page);
 }
 
@@ -347,9 +328,13 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</h1>\n<p class=\"soft\">version ");
     tp_html_text(html, words->tool_version);
     tp_text_add(html, "</p>\n");
-    if (page->verdict.length)
-        tp_text_add(html, "<p class=\"lead\">%s</p>\n",
-                    tp_text_get(&page->verdict));
+    if (words->verdict) {
+        tp_text_add(html, "<p class=\"lead\"><b>");
+        tp_html_text(html, words->verdict);
+        tp_text_add(html, "</b>: ");
+        tp_html_text(html, words->sentence);
+        tp_text_add(html, "</p>\n");
+    }
     tp_text_add(html, "<p class=\"lead\">");
     tp_report_finding_counts(page->counts, html);
     tp_text_add(html, "</p>\n<nav aria-label=\"parts of the page\">"

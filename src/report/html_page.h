@@ -21,7 +21,6 @@ struct tp_html_page {
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */
     struct tp_text rows;     /* packed                                     */
-    struct tp_text verdict;  /* of a trace, in a sentence                  */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
     bool layers;             /* a map of layers can be drawn               */
@@ -31,6 +30,7 @@ struct tp_html_page {
 struct tp_html_words {
     const char *title;        /* of the command: "trace"                   */
     const char *tool_version;
+    const char *verdict, *sentence; /* of the whole; NULL: there is none   */
     const char *report;       /* the report as text                        */
     const char *folder;       /* where the figures are                     */
     const struct tp_report_figure *figures;

@@ -227,6 +227,8 @@ Test(html_page, whole)
                                                {"a/none.png", "no rows"}};
     const struct tp_html_words words = {.title = "a <test>",
                                         .tool_version = "1",
+                                        .verdict = "host-bound",
+                                        .sentence = "idles <50 %",
                                         .report = "line <1>\n  line 2\n",
                                         .folder = "/nowhere",
                                         .figures = figures,
@@ -248,6 +250,7 @@ Test(html_page, whole)
     cr_expect_not_null(strstr(text, "look &amp; see"));
     cr_expect_not_null(strstr(text, "line &lt;1&gt;\n  line 2\n"));
     cr_expect_not_null(strstr(text, "1 high, 0 medium, 1 low"));
+    cr_expect_not_null(strstr(text, "<b>host-bound</b>: idles &lt;50 %</p>"));
     cr_expect_not_null(strstr(text, "1 more are in the folders"));
     tp_text_clear(&html);
     tp_html_page_clear(&page);
