@@ -393,14 +393,14 @@ const BARS = [
            cpu_op: 'inside operators', none: 'Python outside of operators',
            first_launch: 'first launches'}},
   {table: 'what_if', title: 'What could be won, by replay', label: ['change',
-   'name'], value: 'won', unit: '% of the step', factor: 100,
+   'name'], value: 'won', unit: '% of the step', factor: 100, ofOne: true,
    words: {host: 'all of the host but loading', none: 'Python between operators',
            blocking: 'waiting for the GPU', cpu_op: 'operators on the host',
            launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',
            dataloader: 'the DataLoader', alloc: 'memory calls',
            communication: 'communication', operator: 'half of'}},
   {table: 'steps', title: 'Steps', label: ['step'], value: 'window_us',
-   unit: 'ms', factor: 1e-3, inOrder: true},
+   unit: 'ms', factor: 1e-3, inOrder: true, ofOne: true},
   {table: 'ops', title: 'Operators, self device time', label: ['name'],
    only: ['device_type', 'CPU'], value: 'self_cuda_time_total_us', unit: 'ms', factor: 1e-3},
   {table: 'ops', title: 'Operators, self CPU time', label: ['name'],
@@ -410,13 +410,33 @@ const BARS = [
 ];
 const BARS_MOST = 12, LABEL_MOST = 34;
 
+/* How many traces a table is of. */
+function tracesOf(table) {
+  const at = table.at.get('trace');
+  return at === undefined ? 1 : new Set(table.rows.map((row) => row[at])).size;
+}
+
+/* Of several traces shares are means and times sums; what belongs to the steps
+ * of one has no bars. */
 function itemsOf(kind, table) {
   const at = (name) => table.at.get(name);
   if (kind.parts)
     return Object.entries(kind.parts)
         .filter(([name]) => table.at.has(name))
-        .map(([name, words]) => ({label: words, value: table.rows[0][at(name)]}));
-  if (!table.at.has(kind.value)) return [];
+        .map(([name, words]) => ({label: words, value: table.rows.reduce(
+            (sum, row) => sum + row[at(name)], 0) / table.rows.length}));
+  const traces = tracesOf(table);
+  if (!table.at.has(kind.value) || (kind.ofOne && traces > 1)) return [];
+  if (traces > 1) {
+    const [column, word] = kind.only || [];
+    const sums = new Map();
+    for (const row of table.rows) {
+      if (column && row[at(column)] !== word) continue;
+      const label = String(row[at(kind.label[0])]);
+      sums.set(label, (sums.get(label) || 0) + row[at(kind.value)]);
+    }
+    return [...sums].map(([label, value]) => ({label, value}));
+  }
   const [column, word] = kind.only || [];
   return table.rows.filter((row) => !column || row[at(column)] === word)
       .map((row) => ({
@@ -451,8 +471,10 @@ async function bars(place, kind) {
                draw('text', {x: left + long + 4, y: y + 14},
                     shown(Number((item.value * kind.factor).toPrecision(4)))));
   });
+  const traces = tracesOf(table);
+  const of = traces < 2 ? '' : `, ${kind.parts ? 'mean' : 'sum'} of ${traces} traces`;
   const more = all > items.length ? `, the first ${items.length} of ${all}` : '';
-  return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${more}`),
+  return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${of}${more}`),
               svg);
 }
 

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-1+aR2hLZQ78hTT815siueR+KpujRix+CZAOMAkGwZP4="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-KJLEIEFcr2Tq2ZlbFfMl1thdeuuTo7VgdbbTpcv4OgY="
+    "sha256-fZLuuvdb9r1Yh6jAnsj3rgM/2Qp9jequm1+5KJzmfgs="
 
 #endif
