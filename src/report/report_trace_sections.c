@@ -126,8 +126,8 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
                 "does not begin; block: calls that wait for the GPU; op: "
                 "operators; none: nothing recorded but Python\n"
                 "  blocked: time in blocking calls, and of it with the GPU "
-                "busy (harmless); refill: idle after one, included on the "
-                "left\n",
+                "busy (harmless); refill: idle after one, without pending "
+                "work, included on the left\n",
                 run->traces[0].facts.window);
     tp_text_wrap(text, from, 4, NULL);
 }

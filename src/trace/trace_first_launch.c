@@ -102,6 +102,7 @@ static enum tp_status look_at(struct search *search, uint32_t event,
     if (events->duration[call] < search->least)
         return TP_OK;
     first->calls++;
+    first->total += events->duration[call];
     *step = step_at(&trace->index, events->start[call]);
     if (events->duration[call] > first->longest) {
         first->longest = events->duration[call];

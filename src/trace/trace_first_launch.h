@@ -10,6 +10,7 @@ struct tp_first_launches {
     struct tp_intervals set; /* owned                                       */
     int64_t calls;
     int64_t steps;           /* that have some                              */
+    int64_t total;           /* ns of these calls, each counted whole       */
     int64_t longest;         /* ns, ...                                     */
     const char *kernel;      /* ... of this kernel; "": there are none      */
 };

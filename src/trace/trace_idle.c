@@ -181,11 +181,13 @@ static enum tp_status charge(const struct tp_intervals *cause,
 /*
  * After a wait the queue of the device is empty, so that it idles until the
  * next launch arrives: from the end of the last blocking call that ends in a
- * stretch of idle time to the end of that stretch.
+ * stretch of idle time to the end of that stretch. Where work is pending it is
+ * not empty: these moments are not the wait's.
  */
 static int64_t refill_length(const struct causes *causes)
 {
     const struct tp_intervals *idle = &causes->idle;
+    const struct tp_intervals *queued = &causes->sets[CAUSE_QUEUED];
     int64_t length = 0;
     size_t next = 0; /* the first blocking call that ends after the stretch */
     for (size_t i = 0; i < idle->count; i++) {
@@ -194,7 +196,9 @@ static int64_t refill_length(const struct causes *causes)
             next++;
         }
         if (next > 0 && causes->ends[next - 1] >= stretch.from) {
-            length += stretch.to - causes->ends[next - 1];
+            const int64_t end = causes->ends[next - 1];
+            length += stretch.to - end -
+                      tp_intervals_within(queued, end, stretch.to);
         }
     }
     return length;
@@ -237,6 +241,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .first_launches = first->calls,
         .first_launch_steps = first->steps,
         .first_launch_kernel = first->kernel,
+        .first_launch_us = (double)first->total / 1e3,
         .first_launch_max_us = (double)first->longest / 1e3,
         .alloc = (double)lengths[CAUSE_ALLOC] * unit,
         .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,

@@ -99,7 +99,7 @@ static const struct tp_column idle_columns[] = {
     IDLE(queued_name, ""), IDLE(queued_count, "1"), IDLE(queued_name_us, "us"),
     IDLE(queued_most, "1"), IDLE(first_launch, "1"), IDLE(first_launches, "1"),
     IDLE(first_launch_steps, "1"), IDLE(first_launch_max_us, "us"),
-    IDLE(first_launch_kernel, ""),
+    IDLE(first_launch_kernel, ""), IDLE(first_launch_us, "us"),
 };
 
 #define BUSY(member, unit) TP_COLUMN(struct tp_busy_row, member, unit)

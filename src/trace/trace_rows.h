@@ -172,7 +172,8 @@ enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err);
 struct tp_idle_row {
     double window_us, busy, alloc, dataloader, blocking, launch, cpu_op, none;
     double blocked, blocked_busy; /* blocking calls; the device busy then  */
-    double refill;                /* idle after a blocking call            */
+    double refill;                /* idle after a blocking call, nothing
+                                     pending                               */
     int64_t blocking_calls;
     double driver_alloc_us;
     double queued;           /* work that was launched does not begin; of
@@ -185,6 +186,7 @@ struct tp_idle_row {
                                 launch, unless another cause is first      */
     int64_t first_launches;  /* such calls, the longest ...                */
     int64_t first_launch_steps; /* steps that have some                    */
+    double first_launch_us;  /* of all of them                             */
     double first_launch_max_us;
     const char *first_launch_kernel; /* ... of this kernel                 */
 };

@@ -440,6 +440,21 @@ static bool starts_up(const struct tp_trace_case *it)
     return it->verdict == TP_VERDICT_COLD_START;
 }
 
+/* "331.63 ms, of void kernel<...>", and how many others there are. */
+static const char *describe_loading(const struct tp_trace_case *it)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const char *kernel =
+        tp_judge_kernel(it->judged, idle->first_launch_kernel);
+    const double ms = idle->first_launch_max_us / 1e3;
+    if (idle->first_launches == 1)
+        return tp_judge_text(it->judged, "%.2f ms, of %s", ms, kernel);
+    return tp_judge_text(it->judged,
+                         "%.2f ms, of %s, and %" PRId64 " more; %.2f ms in all",
+                         ms, kernel, idle->first_launches - 1,
+                         idle->first_launch_us / 1e3);
+}
+
 /* One percent: below it nothing is worth a line. */
 enum { LOADING_SEEN = 1 };
 
@@ -461,12 +476,12 @@ enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "%" PRId64 " first launch%s took over 1 ms%s, as code was loaded "
-            "or compiled; the longest %.2f ms, of %s; the GPU "
-            "idles %.1f %% of the window behind %s%s",
+            "or compiled: %s%s; the GPU idles %.1f %% of the window behind "
+            "%s%s",
             idle->first_launches, idle->first_launches == 1 ? "" : "es",
             idle->first_launches == 1 ? "" : " each",
-            idle->first_launch_max_us / 1e3,
-            tp_judge_kernel(it->judged, idle->first_launch_kernel), share,
+            idle->first_launches == 1 ? "" : "the longest ",
+            describe_loading(it), share,
             idle->first_launches == 1 ? "it" : "them",
             goes_on ? ", and most steps have some" : ""),
         .suggestion =

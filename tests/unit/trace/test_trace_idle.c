@@ -338,3 +338,24 @@ Test(trace_idle, what_is_inside_a_graph_is_not_pending)
     cr_expect_eq(row.queued, 0);
     cr_expect_eq(row.queued_most, 0);
 }
+
+/* What follows a wait is its cost where the device has nothing to do, and not
+ * where work is pending, which is a class of its own: "late" is launched before
+ * the wait, or just before it begins. */
+Test(trace_idle, after_a_wait)
+{
+    const struct tp_idle_row full = idle_of(
+        TRACE(HOST("user_annotation", "ProfilerStep#1", 0, 1200)
+                  CALL("cudaLaunchKernel", 70, 20, 2)
+                      CALL("cudaStreamSynchronize", 100, 400, 4)
+                          DEVICE("kernel", "late", 1000, 200, 2)));
+    const struct tp_idle_row empty = idle_of(
+        TRACE(HOST("user_annotation", "ProfilerStep#1", 0, 1200)
+                  CALL("cudaStreamSynchronize", 100, 400, 4)
+                      CALL("cudaLaunchKernel", 960, 20, 2)
+                          DEVICE("kernel", "late", 1000, 200, 2)));
+    cr_expect_float_eq(full.queued, 810. / 1200, 1e-12); /* from 190 on */
+    cr_expect_float_eq(full.refill, 0, 1e-12, "%g", full.refill);
+    cr_expect_float_eq(empty.queued, 0, 1e-12);
+    cr_expect_float_eq(empty.refill, 500. / 1200, 1e-12, "%g", empty.refill);
+}

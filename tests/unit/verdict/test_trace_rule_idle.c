@@ -117,6 +117,8 @@ Test(trace_rule_idle, first_launches)
 {
     static const char *const words[] = {"", "first launch", "most steps"};
     static const char *const advice[] = {"", "warm-up", "shapes"};
+    static const char *const all[] = {"", ", and 1 more; 6.00 ms in all",
+                                      ", and 5 more; 18.00 ms in all"};
     static const int new_steps[] = {0, 2, STEPS};
     for (size_t k = 0; k < sizeof new_steps / sizeof *new_steps; k++) {
         struct judged_run it = {0};
@@ -144,6 +146,7 @@ Test(trace_rule_idle, first_launches)
         cr_expect_null(judged_find(&it, "cold_start"));
         if (first) {
             cr_expect(strstr(first->evidence, words[k]), "%s", first->evidence);
+            cr_expect(strstr(first->evidence, all[k]), "%s", first->evidence);
             cr_expect(strstr(first->suggestion, advice[k]), "%s",
                       first->suggestion);
         }
@@ -234,7 +237,11 @@ Test(trace_rule_idle, slow_launches)
         made_run_add(&it, &maker, "made.json");
         judged_run_finish(&it);
         cr_expect_eq(it.run.traces[0].idle.first_launches, k == 0 ? 0 : 1);
-        cr_expect_eq(judged_find(&it, "first_launch") != NULL, k == 1);
+        const struct tp_trace_finding *first = judged_find(&it, "first_launch");
+        cr_expect_eq(first != NULL, k == 1);
+        if (first) /* one: there are no others to speak of */
+            cr_expect_null(strstr(first->evidence, " more;"), "%s",
+                           first->evidence);
         const struct tp_trace_finding *host = judged_find(&it, "host");
         double all, operators, launches, python;
         cr_assert_not_null(host, "%s", it.judged.verdict.sentence);
