@@ -2,7 +2,7 @@
 /*
  * What a kernel may have had in its memory from an earlier call of its API, or
  * from the same call of the step before: results, and arguments one by one.
- * Cost: a run of the kernel for each argument of at most nine calls.
+ * Cost: a run of the kernel for each argument of at most 33 calls.
  */
 #include "replay/explain_tries.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* How far back other calls of an API are looked at. */
-enum { CALLS_BACK = 8 };
+enum { CALLS_BACK = 32 };
 
 static bool same_api(const struct tp_msprobe_name *a,
                      const struct tp_msprobe_name *b)

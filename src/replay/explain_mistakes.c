@@ -174,9 +174,13 @@ bool tp_try_any_eps(struct tp_tries *t)
     return fits_eps(t, name, pow(10, (low + high) / 2));
 }
 
-/* Settings that are numbers, with values that are usual. */
+/* Settings that are numbers, with values that are usual. One result of sums in
+ * few bits, whose limits are wide, is near to one of them by chance. */
 static bool try_number(struct tp_tries *t)
 {
+    enum { MANY = 16 };
+    if (t->dumped[t->verdict->result].count < MANY && t->call.unit > t->unit)
+        return false;
     const struct tp_array *query = array_of(t, "query");
     const double width =
         query && query->dims ? (double)query->shape[query->dims - 1] : 1;

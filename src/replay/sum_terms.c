@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "replay/dtype_round.h"
+#include "replay/sum_inside.h"
 
 /* --- terms ---------------------------------------------------------------- */
 
@@ -163,70 +164,142 @@ int64_t tp_sum_terms(const struct tp_replay_call *call,
 
 /* --- orders --------------------------------------------------------------- */
 
-/* Sums side by side, or of chunks one after the other, that are then added. */
+/* Sums side by side, or of chunks one after the other, that are then added;
+ * chunks of matrix units are exact, or nearly so. */
 static const struct {
     int lanes, chunk; /* chunk 0: all                                       */
-} orders[] = {{1, 0},  {2, 0},  {4, 0},  {8, 0},  {16, 0},  {32, 0},
-              {64, 0}, {1, 16}, {1, 32}, {1, 64}, {1, 128}, {1, 256}};
+    bool exact;
+} orders[] = {{1, 0, false},  {2, 0, false},  {4, 0, false},   {8, 0, false},
+              {16, 0, false}, {32, 0, false}, {64, 0, false},  {1, 16, false},
+              {1, 32, false}, {1, 64, false}, {1, 128, false}, {1, 256, false},
+              {1, 4, true},   {1, 8, true},   {1, 16, true},   {1, 32, true},
+              {1, 64, true}};
 
 enum { ORDERS = sizeof orders / sizeof *orders, LANES = 64, ELEMENTS = 64 };
 
-static double add_up(const double *terms, int64_t count, int order, bool back,
-                     enum tp_dtype dtype)
+static double add_up(const struct tp_adder *adder, const double *terms,
+                     int64_t count)
 {
-    const int lanes = orders[order].lanes;
-    const int64_t chunk = orders[order].chunk ? orders[order].chunk : count;
+    const int lanes = orders[adder->order].lanes;
+    const bool exact = orders[adder->order].exact, back = adder->back;
+    const int64_t given = orders[adder->order].chunk;
+    const int64_t chunk = given ? given : count;
     double total = 0;
     for (int64_t first = 0; first < count; first += chunk) {
         double sums[LANES] = {0}, part = 0;
         for (int64_t i = first; i < first + chunk && i < count; i++) {
             double *sum = &sums[(i - first) % lanes];
-            *sum =
-                tp_dtype_round(dtype, *sum + terms[back ? count - 1 - i : i]);
+            const double next = *sum + terms[back ? count - 1 - i : i];
+            *sum = exact ? next : tp_dtype_round(adder->dtype, next);
         }
-        for (int lane = 0; lane < lanes; lane++)
-            part = tp_dtype_round(dtype, part + sums[lane]);
-        total = tp_dtype_round(dtype, total + part);
+        for (int lane = 0; lane < lanes && !exact; lane++)
+            part = tp_dtype_round(adder->dtype, part + sums[lane]);
+        total = tp_dtype_round(adder->dtype, total + (exact ? *sums : part));
     }
     return total;
 }
 
 /* How far elements are from an order, and this from itself backwards, over the
- * magnitudes of their terms: the largest. */
+ * magnitudes of their terms: the largest. Of sums inside of elements what is
+ * left of their errors, too, in squares. */
 struct fit {
-    double off[ORDERS], matter[ORDERS];
+    double off[ORDERS], matter[ORDERS], left[ORDERS], error;
+    bool inside;
 };
 
-static bool see_element(const struct tp_sum *sum, int64_t at,
-                        enum tp_dtype dtype, struct fit *fit)
+/* An element in one order, from both ends; the magnitudes of its terms, and the
+ * rounding of what else is done. */
+struct ends {
+    double there, back, size, last;
+};
+
+static void see_order(const struct tp_sum *sum, int64_t at,
+                      const struct ends *ends, struct fit *fit, int order)
+{
+    const double dumped = sum->dumped->value[at];
+    const double off =
+        fmin(fabs(dumped - ends->there), fabs(dumped - ends->back));
+    const double matter = fabs(ends->there - ends->back) + ends->last;
+    fit->off[order] = fmax(fit->off[order], off / ends->size);
+    fit->matter[order] = fmax(fit->matter[order], matter / ends->size);
+    fit->left[order] += off * off;
+}
+
+static bool see_terms(const struct tp_sum *sum, int64_t at, enum tp_dtype dtype,
+                      struct fit *fit)
 {
     double *terms, size = 0;
-    const double dumped = sum->dumped->value[at];
     const int64_t count = tp_sum_terms(sum->call, sum->row, at, &terms);
     for (int64_t i = 0; i < count; i++)
         size += fabs(terms[i]);
     for (int i = 0; i < ORDERS && size > 0; i++) {
-        const double there = add_up(terms, count, i, false, dtype);
-        const double back = add_up(terms, count, i, true, dtype);
-        const double last = 2 * tp_dtype_rounding(dtype) * fabs(there);
-        const double off = fmin(fabs(dumped - there), fabs(dumped - back));
-        fit->off[i] = fmax(fit->off[i], off / size);
-        fit->matter[i] =
-            fmax(fit->matter[i], (fabs(there - back) + last) / size);
+        const struct tp_adder there = {add_up, dtype, i, false};
+        const struct tp_adder back = {add_up, dtype, i, true};
+        struct ends ends = {add_up(&there, terms, count),
+                            add_up(&back, terms, count), size, 0};
+        ends.last = 2 * tp_dtype_rounding(dtype) * fabs(ends.there);
+        see_order(sum, at, &ends, fit, i);
     }
     free(terms);
     return count > 0;
 }
 
+/* Steps between the sums are rounded, too. */
+static bool see_inside(const struct tp_sum *sum, int64_t at,
+                       enum tp_dtype dtype, struct fit *fit)
+{
+    const double u =
+        fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
+    for (int i = 0; i < ORDERS; i++) {
+        const struct tp_adder there = {add_up, dtype, i, false};
+        const struct tp_adder back = {add_up, dtype, i, true};
+        struct tp_inside one, other;
+        if (!tp_sum_inside(sum->call, sum->row, at, &back, &other) ||
+            !tp_sum_inside(sum->call, sum->row, at, &there, &one))
+            return false;
+        const struct ends ends = {one.value, other.value, one.size,
+                                  4 * u * one.size};
+        if (one.size > 0)
+            see_order(sum, at, &ends, fit, i);
+    }
+    fit->error += pow(sum->dumped->value[at] - sum->computed->value[at], 2);
+    fit->inside = true;
+    return true;
+}
+
+static bool see_element(const struct tp_sum *sum, int64_t at,
+                        enum tp_dtype dtype, struct fit *fit)
+{
+    return see_terms(sum, at, dtype, fit) ||
+           (isfinite(sum->dumped->value[at]) &&
+            see_inside(sum, at, dtype, fit));
+}
+
+/* Elements as near to an order as this is to itself. Fewer bits than the
+ * tensors have are told from any small error: they explain it, not only bound
+ * it; and of a few elements to the last bits, as one order of many is near by
+ * chance. */
+static bool fits_order(const struct tp_sum *sum, const struct fit *fit,
+                       int order, enum tp_dtype dtype)
+{
+    enum { MANY = 16, BITS = 16 };
+    const double u = tp_dtype_rounding(sum->computed->dtype);
+    const bool bounded = fit->off[order] <= 2 * fit->matter[order];
+    if (!fit->inside || !(tp_dtype_rounding(dtype) > u))
+        return bounded;
+    return bounded && 16 * fit->left[order] <= fit->error &&
+           (sum->computed->count >= MANY || fit->off[order] <= BITS * u);
+}
+
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known)
 {
-    struct fit fit = {{0}, {0}};
+    struct fit fit = {.error = 0};
     const int64_t count = sum->computed->count;
     const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
     double worst = 0;
     int64_t at_worst = 0;
-    *known = count > 0;
+    bool seen = count > 0;
     for (int64_t i = 0; i < count; i++) {
         const double off =
             fabs(sum->dumped->value[i] - sum->computed->value[i]);
@@ -235,12 +308,13 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
             at_worst = i;
         }
     }
-    for (int64_t i = -step; i < count && *known; i += step) {
+    for (int64_t i = -step; i < count && seen; i += step) {
         const int64_t at = i < 0 ? at_worst : i;
-        *known = see_element(sum, at, dtype, &fit);
+        seen = see_element(sum, at, dtype, &fit);
     }
-    for (int i = 0; i < ORDERS && *known; i++)
-        if (fit.off[i] <= (exactly ? 0 : 2 * fit.matter[i]))
+    *known = seen && !fit.inside;
+    for (int i = 0; i < ORDERS && seen; i++)
+        if (exactly ? fit.off[i] <= 0 : fits_order(sum, &fit, i, dtype))
             return true;
     return false;
 }

@@ -21,7 +21,8 @@ struct tp_sum {
 /*
  * Whether it is what sums give whose steps are rounded to `dtype`: in one of
  * the usual orders, and no further off than the order matters, or `exactly` so.
- * `known` says whether it was looked at.
+ * `known`: that each element is such a sum, so that nothing else is off; not of
+ * sums inside of elements (sum_inside.h).
  */
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known);

@@ -61,3 +61,58 @@ Test(explain_calls, tells_a_kept_result_from_the_same_mistake_again)
     cr_expect_eq(cause_of(false, NAN, &explain), TP_EXPLAIN_NOTHING, "%s",
                  explain.words);
 }
+
+enum { CALLS = 24 };
+
+/* The last of so many products, its first argument that of the call `stale`;
+ * itself: it is right. */
+static bool is_wrong_after(int stale, struct tp_explain *explain)
+{
+    const int64_t shape[] = {N};
+    double x[CALLS][N], y[N], made[N];
+    char keys[CALLS][40];
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    for (int call = 0; call < CALLS; call++) {
+        const int from = call == CALLS - 1 ? stale : call;
+        snprintf(keys[call], sizeof *keys, "Torch.mul.%d.forward", call);
+        calls_call(&m, keys[call]);
+        for (int i = 0; i < N; i++) {
+            x[call][i] = (float)(sin(3 * i + call * call) + 2);
+            y[i] = 1 + i % 3 + call;
+            made[i] = x[from][i] * y[i];
+        }
+        calls_tensor(&m, TP_FLOAT32, 1, shape, x[call]);
+        calls_tensor(&m, TP_FLOAT32, 1, shape, y);
+        calls_results(&m, "");
+        calls_tensor(&m, TP_FLOAT32, 1, shape, made);
+        calls_done(&m);
+    }
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    const struct tp_dump_place *place = &dump.places[0];
+    cr_assert_eq(
+        tp_replay_judge(place, &place->calls[CALLS - 1], &verdict, &err),
+        TP_OK);
+    memset(explain, 0, sizeof *explain);
+    if (tp_replay_level_of(&verdict) != TP_REPLAY_EXPLAINED)
+        cr_assert_eq(
+            tp_replay_explain(&dump, 0, CALLS - 1, &verdict, explain, &err),
+            TP_OK);
+    const bool wrong = tp_replay_is_wrong(&verdict, explain);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+    return wrong;
+}
+
+Test(explain_calls, finds_what_is_stale_by_many_calls)
+{
+    struct tp_explain explain;
+    cr_expect(is_wrong_after(2, &explain));
+    cr_expect_eq(explain.id, TP_EXPLAIN_STALE, "%s", explain.words);
+    cr_expect_str_eq(explain.words, "its argument 0 was that of "
+                                    "Torch.mul.2.forward");
+    cr_expect_not(is_wrong_after(CALLS - 1, &explain), "%s", explain.words);
+}

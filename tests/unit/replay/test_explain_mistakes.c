@@ -146,3 +146,45 @@ Test(explain_mistakes, knows_what_a_forward_call_was_given)
     cr_expect_eq(gradient_with(GARBAGE, &explain), TP_EXPLAIN_NOTHING, "%s",
                  explain.words);
 }
+
+/* --- settings of a loss --------------------------------------------------- */
+
+/* A cross_entropy in fp16 that was computed with label_smoothing of 0.2, and
+ * then is off by so many roundings. */
+static enum tp_explain_id smoothed(double roundings, struct tp_explain *explain)
+{
+    enum { EXAMPLES = 512, CLASSES = 8 };
+    static double logits[EXAMPLES * CLASSES], labels[EXAMPLES * CLASSES];
+    const int64_t shape[] = {EXAMPLES, CLASSES};
+    struct calls_maker m = calls_begin();
+    double loss = 0;
+    for (int i = 0; i < EXAMPLES; i++) {
+        double sum = 0;
+        for (int k = 0; k < CLASSES; k++) {
+            logits[i * CLASSES + k] = k == i % CLASSES ? 8 : number(i + k);
+            labels[i * CLASSES + k] = k == i % CLASSES;
+            sum += exp(logits[i * CLASSES + k]);
+        }
+        for (int k = 0; k < CLASSES; k++)
+            loss += (log(sum) - logits[i * CLASSES + k]) *
+                    ((k == i % CLASSES ? 0.8 : 0) + 0.2 / CLASSES) / EXAMPLES;
+    }
+    loss *= 1 + roundings * ldexp(1, -11);
+    calls_call(&m, "Functional.cross_entropy.0.forward");
+    calls_tensor(&m, TP_FLOAT16, 2, shape, logits);
+    calls_tensor(&m, TP_FLOAT16, 2, shape, labels);
+    calls_results(&m, "");
+    calls_tensor(&m, TP_FLOAT16, 0, NULL, &loss);
+    calls_done(&m);
+    judge_last(&m, explain);
+    return explain->id;
+}
+
+Test(explain_mistakes, guesses_no_smoothing_from_one_number)
+{
+    struct tp_explain explain;
+    cr_expect_eq(smoothed(0, &explain), TP_EXPLAIN_FORMULA, "%s",
+                 explain.words);
+    cr_expect_neq(smoothed(12, &explain), TP_EXPLAIN_FORMULA, "%s",
+                  explain.words);
+}
