@@ -454,12 +454,6 @@ static enum tp_status find_named(struct search *s, size_t number, bool *found)
     return TP_OK;
 }
 
-static bool ends_in(const char *path, const char *tail)
-{
-    const char *found = strstr(path, tail);
-    return found && !found[strlen(tail)];
-}
-
 /* Whether a tensor has to have scales: by a name that only codes have, or as
  * codes of 8 bits where the configuration says so. */
 static bool wants_scales(const struct tp_tensor *tensor, bool configured)
@@ -468,9 +462,9 @@ static bool wants_scales(const struct tp_tensor *tensor, bool configured)
            ((configured && has_dtype(tensor, FLOAT8) &&
              !strstr(tensor->path, "_scale")) ||
             (has_dtype(tensor, BYTES | WORDS) &&
-             ends_in(tensor->path, ".weight_packed")) ||
+             tp_text_ends_with(tensor->path, ".weight_packed")) ||
             (has_dtype(tensor, BYTES) &&
-             ends_in(tensor->path, "_proj_blocks")));
+             tp_text_ends_with(tensor->path, "_proj_blocks")));
 }
 
 static bool find_layout(struct search *s, size_t number, struct value *value,

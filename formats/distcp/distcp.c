@@ -445,9 +445,8 @@ static enum tp_name_claim claims(const char *name)
 static bool is_shard(const void *context, const char *name)
 {
     static const char tail[] = ".distcp";
-    const size_t length = strlen(name), end = sizeof tail - 1;
     (void)context;
-    return length > end && strcmp(name + length - end, tail) == 0;
+    return strcmp(name, tail) != 0 && tp_text_ends_with(name, tail);
 }
 
 /* What is called .metadata and is no pickle: damage where parts lie beside it,

@@ -65,12 +65,6 @@ struct archive {
     struct tp_text prefix; /* of the paths of the config at hand           */
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* Puts a problem aside, at the path of a weight or "". */
 static enum tp_status skip(struct archive *a, const char *path,
                            const struct tp_error *why, struct tp_error *err)
@@ -230,7 +224,7 @@ static const char *program_of(const struct archive *a, const char *name,
     *length = 0;
     if (strncmp(name, a->top, top) != 0 ||
         strncmp(name + top, a->kind->folder, folder) != 0 ||
-        !ends_with(name, a->kind->config))
+        !tp_text_ends_with(name, a->kind->config))
         return NULL;
     const char *program = name + top + folder;
     size_t rest = strlen(program), tail = strlen(a->kind->config);
@@ -300,7 +294,7 @@ static bool find_top(struct archive *a)
         const char *name = tp_zip_name(a->zip, i / 2);
         size_t tail = strlen(marks[i % 2]), length = name ? strlen(name) : 0;
         if (length < tail || length - tail >= sizeof a->top ||
-            !ends_with(name, marks[i % 2]))
+            !tp_text_ends_with(name, marks[i % 2]))
             continue;
         size_t top = length - tail;
         if (top > 0 && strchr(name, '/') != name + top - 1)
@@ -322,7 +316,7 @@ static enum tp_status note_samples(struct archive *a, struct tp_error *err)
         size_t top = strlen(a->top);
         if (!name || strncmp(name, a->top, top) != 0 ||
             strncmp(name + top, "data/sample_inputs/", 19) != 0 ||
-            !ends_with(name, ".pt"))
+            !tp_text_ends_with(name, ".pt"))
             continue;
         struct tp_error why = {0};
         const char *path =

@@ -224,3 +224,16 @@ int64_t tp_digits_value(const char *text, size_t length)
     }
     return length > 0 ? value : -1;
 }
+
+bool tp_text_is_one_of(const char *text, const char *const *words)
+{
+    while (*words && strcmp(text, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+bool tp_text_ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}

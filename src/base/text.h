@@ -72,6 +72,10 @@ bool tp_text_is_utf8(const char *value);
  */
 int64_t tp_digits_value(const char *text, size_t length);
 
+/* Whether a text is one of the words, which NULL ends; how a text ends. */
+bool tp_text_is_one_of(const char *text, const char *const *words);
+bool tp_text_ends_with(const char *text, const char *end);
+
 /* Whether a byte is white space of JSON. */
 static inline bool tp_json_is_blank(char c)
 {

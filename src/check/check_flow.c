@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* Calls in each other that a value is followed through: x.half().view(...). */
 enum { MOST_DEEP = 8 };
 
@@ -348,11 +350,7 @@ static bool is_given(const struct tp_flow *flow, const struct tp_call *call)
         tp_flow_knows(flow, "requires_grad") ||
         tp_flow_knows(flow, "requires_grad_"))
         return false;
-    for (size_t i = 0; makers[i]; i++) {
-        if (!strcmp(name, makers[i]))
-            return true;
-    }
-    return false;
+    return tp_text_is_one_of(name, makers);
 }
 
 /* A call without a role: of the script's own functions, of networks, of what

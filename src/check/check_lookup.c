@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "check/check_words.h"
 #include "check/python_tree.h"
 
@@ -195,13 +196,6 @@ bool tp_check_knows_frame(const struct tp_check *check, const char *frame)
     return read_frame(frame, &parts) && file_of(check, frame, parts.length);
 }
 
-static bool is_one_of(const char *rule, const char *const *rules)
-{
-    while (*rules && strcmp(*rules, rule) != 0)
-        rules++;
-    return *rules != NULL;
-}
-
 void tp_check_say_frame(const struct tp_check *check, const char *frame,
                         bool named, const char *const *rules,
                         struct tp_text *text)
@@ -224,7 +218,7 @@ void tp_check_say_frame(const struct tp_check *check, const char *frame,
     for (size_t i = 0; i < file->findings.count; i++) {
         const struct tp_check_finding *at = &file->findings.at[i];
         if (file->places || at->line < first || at->line > last ||
-            !is_one_of(at->rule->id, rules))
+            !tp_text_is_one_of(at->rule->id, rules))
             continue;
         tp_text_add(text, "%s line %u: ", any ? "" : " check says:", at->line);
         say_finding(at, check->lang, text);
@@ -242,7 +236,7 @@ void tp_check_say_places(const struct tp_check *check, const char *const *rules,
         const struct tp_check_file *file = &check->list.files[i];
         for (size_t j = 0; j < file->findings.count && !file->places; j++) {
             const struct tp_check_finding *at = &file->findings.at[j];
-            if (!is_one_of(at->rule->id, rules) || count++ >= MOST)
+            if (!tp_text_is_one_of(at->rule->id, rules) || count++ >= MOST)
                 continue;
             tp_text_add(text, count > 1 ? ", " : "");
             tp_text_printable(text, file->path);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/shell_words.h"
 
 /* The items of "NAME=(...)". */
@@ -112,13 +113,6 @@ static const char *const declarations[] = {"export",   "declare", "local",
                                            "readonly", "typeset", NULL};
 static const char *const lists[] = {"for", "select", "case", NULL};
 
-static bool is_one_of(const char *word, const char *const *list)
-{
-    while (*list && strcmp(word, *list) != 0)
-        list++;
-    return *list != NULL;
-}
-
 static bool is_first(const struct tp_shell_reader *reader, const char *word)
 {
     return reader->count == 1 && !reader->quoted &&
@@ -164,8 +158,9 @@ static void open_case(struct tp_shell_reader *reader)
 
 static void end_command(struct tp_shell_reader *reader)
 {
-    if (reader->count > 0 && !is_one_of(reader->words[0].text, declarations) &&
-        !is_one_of(reader->words[0].text, lists))
+    if (reader->count > 0 &&
+        !tp_text_is_one_of(reader->words[0].text, declarations) &&
+        !tp_text_is_one_of(reader->words[0].text, lists))
         reader->visitor->command(reader->visitor->context, reader->words,
                                  reader->count);
     reader->count = 0;
@@ -211,7 +206,7 @@ static bool take_keyword(struct tp_shell_reader *reader)
         open_case(reader);
     else if (reader->count != 2 || strcmp(reader->words[0].text, "function"))
         taken = reader->count == 1 && !reader->quoted &&
-                is_one_of(reader->words[0].text, plain);
+                tp_text_is_one_of(reader->words[0].text, plain);
     if (taken)
         reader->count = 0;
     if (reader->count == 2 && !strcmp(reader->words[0].text, "for"))
@@ -235,7 +230,7 @@ static void pass_test(struct tp_shell_reader *reader)
 static bool may_assign(const struct tp_shell_reader *reader)
 {
     return reader->count == 0 ||
-           is_one_of(reader->words[0].text, declarations) ||
+           tp_text_is_one_of(reader->words[0].text, declarations) ||
            !strcmp(reader->words[0].text, "env");
 }
 

@@ -118,7 +118,7 @@ void tp_shell_forget(struct tp_shell_names *names,
 }
 
 enum tp_status tp_shell_give(struct tp_shell_variable *variable,
-                   struct tp_shell_word word, uint32_t arm)
+                             struct tp_shell_word word, uint32_t arm)
 {
     enum tp_status status =
         variable->count < MOST_ITEMS

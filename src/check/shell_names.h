@@ -75,7 +75,7 @@ void tp_shell_forget(struct tp_shell_names *names,
 
 /* Adds a word, in that branch. TP_E_MEMORY; TP_E_LIMIT, there are too many. */
 enum tp_status tp_shell_give(struct tp_shell_variable *variable,
-                   struct tp_shell_word word, uint32_t arm);
+                             struct tp_shell_word word, uint32_t arm);
 
 /* Releases everything but names and texts, which are the arena's. */
 void tp_shell_names_clear(struct tp_shell_names *names);

@@ -15,20 +15,13 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* Columns of a head in models of today; 80 and 96 are of some with 2560 or
  * 3072 features. */
 static const int64_t head_dims[] = {256, 128, 96, 80, 64, 32};
 
 enum { HEAD_DIMS = sizeof head_dims / sizeof *head_dims };
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    for (; *words; words++) {
-        if (!strcmp(word, *words))
-            return true;
-    }
-    return false;
-}
 
 static bool is_attention(const struct tp_label *label)
 {
@@ -41,7 +34,7 @@ static bool is_attention(const struct tp_label *label)
            strstr(label->layer_type, "att") ||
            strstr(label->layer_type, "Att") ||
            !strcmp(label->component, "FA") ||
-           is_one_of(label->tensor_name, names);
+           tp_text_is_one_of(label->tensor_name, names);
 }
 
 static bool is_head_dim(int64_t length)

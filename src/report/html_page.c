@@ -24,14 +24,6 @@
 static const char *const apart[] = {"severity", "rule", "evidence",
                                     "suggestion", NULL};
 
-static bool is_apart(const char *name)
-{
-    bool found = false;
-    for (const char *const *at = apart; *at; at++)
-        found |= strcmp(*at, name) == 0;
-    return found;
-}
-
 static const char *text_in(const struct tp_table *table, size_t row,
                            const char *name)
 {
@@ -60,7 +52,7 @@ static void add_facts(struct tp_text *html, const struct tp_table *table,
         tp_text_clear(&cell);
         tp_html_cell(&cell, table, row, column);
         html->failed |= cell.failed;
-        if (is_apart(column->name) || cell.length == 0)
+        if (tp_text_is_one_of(column->name, apart) || cell.length == 0)
             continue;
         tp_text_add(html, "<dt>");
         tp_html_text(html, column->name);
@@ -156,21 +148,14 @@ static void add_findings(struct tp_html_page *page,
 /* --- tables --------------------------------------------------------------- */
 
 /* What a command is mostly asked for: more of it stands in the page. */
-static bool is_main(const char *name)
-{
-    static const char *const names[] = {"tensors", "ops",   "pairs",
-                                        "replay",  "calls", NULL};
-    bool found = false;
-    for (const char *const *at = names; *at; at++)
-        found |= strcmp(*at, name) == 0;
-    return found;
-}
+static const char *const main_tables[] = {"tensors", "ops",   "pairs",
+                                          "replay",  "calls", NULL};
 
 static void add_section(struct tp_html_page *page,
                         const struct tp_table *table, size_t packed)
 {
     struct tp_text *html = &page->tables;
-    const bool first = is_main(table->name);
+    const bool first = tp_text_is_one_of(table->name, main_tables);
     const size_t most = first ? TP_HTML_STATIC : TP_HTML_FEW;
     const size_t count = table->row_count < most ? table->row_count : most;
     tp_text_add(html, "<details data-table=\"");
@@ -230,10 +215,9 @@ void tp_html_page_clear(struct tp_html_page *page)
 /* The type of a picture that a browser shows; NULL: of another kind. */
 static const char *type_of(const char *path)
 {
-    const char *end = strrchr(path, '.');
-    if (end && strcmp(end, ".png") == 0)
+    if (tp_text_ends_with(path, ".png"))
         return "image/png";
-    return end && strcmp(end, ".svg") == 0 ? "image/svg+xml" : NULL;
+    return tp_text_ends_with(path, ".svg") ? "image/svg+xml" : NULL;
 }
 
 /* Appends a picture; false: it is not there, or has no room. */

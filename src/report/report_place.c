@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void add_word(struct tp_text *text, const char *word)
 {
     if (!*word)
@@ -20,12 +22,6 @@ static void add_number(struct tp_text *text, const char *name, int64_t value)
         tp_text_add(text, " %s%" PRId64, name, value);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && !strcmp(text + length - tail, end);
-}
-
 void tp_report_label(const struct tp_label *label, const char *path,
                      int64_t ordinal, struct tp_text *text)
 {
@@ -36,7 +32,7 @@ void tp_report_label(const struct tp_label *label, const char *path,
     add_word(text, label->phase);
     add_word(text, label->tensor_name);
     if (!*label->layer_type && !*label->operation &&
-        !ends_with(label->tensor_name, path))
+        !tp_text_ends_with(label->tensor_name, path))
         add_word(text, path); /* no labels of a training dump */
     else if (ordinal > 0)
         add_number(text, "#", ordinal);
