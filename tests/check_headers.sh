@@ -4,7 +4,7 @@
 # emulator. Needs CC, CXX, CHECK_FLAGS.
 
 cd "$srcdir" || exit 99
-headers=$(find src formats cuda plots -name '*.h' | sort)
+headers=$(find src formats cuda mpi plots -name '*.h' | sort)
 bad=0
 count=0
 for header in $headers; do

@@ -208,7 +208,7 @@ inside {
         next
     includes++
     path = ""
-    if (header ~ /^(formats|cuda|plots)\//)
+    if (header ~ /^(formats|cuda|mpi|plots)\//)
         path = header
     else if (header ~ /\//)
         path = "src/" header

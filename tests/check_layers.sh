@@ -18,7 +18,7 @@ MOST=15
 cd "$srcdir" || exit 99
 LC_ALL=C
 export LC_ALL
-sources=$(find src formats cuda plots -type f \( -name '*.[ch]' \
+sources=$(find src formats cuda mpi plots -type f \( -name '*.[ch]' \
     -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.inc' \) \
     ! -name Makefile.inc ! -path plots/templates.c | sort)
 symbols=$(mktemp) || exit 99

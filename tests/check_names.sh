@@ -9,9 +9,9 @@
 cd "$srcdir" || exit 99
 LC_ALL=C
 export LC_ALL
-headers=$(find src formats cuda -name '*.h' ! -path cuda/kernels.h \
+headers=$(find src formats cuda mpi -name '*.h' ! -path cuda/kernels.h \
     ! -path cuda/launch.h ! -path cuda/warp.h | sort)
-sources=$(find src formats cuda -name '*.[ch]' -o -name '*.cu' \
+sources=$(find src formats cuda mpi -name '*.[ch]' -o -name '*.cu' \
     -o -name '*.cuh' -o -name '*.cpp' | sort)
 bad=0
 

@@ -8,7 +8,7 @@ ctags --version 2> /dev/null | grep -q Universal || {
     exit 77
 }
 cd "$srcdir" || exit 99
-sources=$(find src formats cuda -name '*.[ch]' -o -name '*.cu' \
+sources=$(find src formats cuda mpi -name '*.[ch]' -o -name '*.cu' \
     -o -name '*.cuh' -o -name '*.cpp' -o -name '*_*.inc' | sort)
 # shellcheck disable=SC2086 # no blank in our file names
 ctags -f - --languages=C,C++,CUDA --langmap=CUDA:.cu.cuh,C:+.inc \

@@ -10,7 +10,8 @@ export LC_ALL
 built=$(git ls-files -z 2> /dev/null |
     xargs -0 -r grep -la "$(printf '\177ELF')")
 [ -z "$built" ] || { echo "built, and committed: $built"; exit 1; }
-find src formats cuda plots tests man .ci bootstrap configure.ac Makefile.am \
+find src formats cuda mpi plots tests man .ci bootstrap configure.ac \
+    Makefile.am \
     README.md CONTRIBUTING.md -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \
     -o -name '*.sh' -o -name '*.awk' \

@@ -102,6 +102,11 @@ enum tp_status tp_found_sort(struct tp_found_list *list, struct tp_error *err);
 enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
                             struct tp_error *err);
 
+/* Adds the files whose path is `stem` and a decimal number to a sorted list, as
+ * tp_found_add does. Those of a folder that cannot be read are none. */
+enum tp_status tp_found_numbered(const char *stem, struct tp_found_list *list,
+                                 struct tp_error *err);
+
 /* The number of a path in a sorted list; `count`: it is not there. */
 size_t tp_found_index(const struct tp_found_list *list, const char *path);
 

@@ -330,6 +330,37 @@ enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
     return TP_OK;
 }
 
+static bool is_number(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+enum tp_status tp_found_numbered(const char *stem, struct tp_found_list *list,
+                                 struct tp_error *err)
+{
+    const char *name = tp_file_base_name(stem);
+    const size_t length = strlen(name), folder = (size_t)(name - stem);
+    char *path = folder ? strndup(stem, folder) : strdup(".");
+    DIR *dir = path ? opendir(path) : NULL;
+    enum tp_status status = path ? TP_OK : tp_fail_memory(err);
+    const struct dirent *entry;
+    free(path);
+    while (dir && status == TP_OK && (entry = readdir(dir))) {
+        const char *number = entry->d_name + length;
+        if (strncmp(entry->d_name, name, length) != 0 || !is_number(number))
+            continue;
+        char *found = malloc(strlen(stem) + strlen(number) + 1);
+        status = found ? TP_OK : tp_fail_memory(err);
+        if (found)
+            status = tp_found_add(
+                list, strcat(strcpy(found, stem), number), err);
+        free(found);
+    }
+    if (dir)
+        closedir(dir);
+    return status;
+}
+
 size_t tp_found_index(const struct tp_found_list *list, const char *path)
 {
     const size_t at = first_from(list, path);

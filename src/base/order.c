@@ -35,3 +35,15 @@ void tp_sort_double(double *values, size_t count)
     if (count > 0)
         qsort(values, count, sizeof *values, compare_double);
 }
+
+static int compare_text(const void *left, const void *right)
+{
+    return tp_order_text(*(const char *const *)left,
+                         *(const char *const *)right);
+}
+
+void tp_sort_text(const char **texts, size_t count)
+{
+    if (count > 0)
+        qsort(texts, count, sizeof *texts, compare_text);
+}

@@ -54,4 +54,7 @@ void tp_sort_size(size_t *values, size_t count);
 /* The same; where NaN end up is not said. */
 void tp_sort_double(double *values, size_t count);
 
+/* The same of texts, by their bytes. */
+void tp_sort_text(const char **texts, size_t count);
+
 #endif

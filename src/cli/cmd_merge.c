@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "cli/tensor_steps.h"
 #include "state/state_merge.h"
 #include "tensors/join.h"
@@ -42,11 +43,6 @@ static enum tp_status read_states(struct session *s, struct tp_error *err)
             tp_error_in_file(err, merge->paths[i]);
     }
     return status;
-}
-
-static int compare_lines(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 /* The folder that two paths lie in, one of which may be it; its length. */
@@ -102,8 +98,7 @@ static enum tp_status name_inputs(struct session *s, struct tp_error *err)
         at = strchr(at, '\n');
         *at++ = '\0';
     }
-    if (lines)
-        qsort(s->inputs, lines, sizeof *s->inputs, compare_lines);
+    tp_sort_text((const char **)s->inputs, lines);
     reduce_inputs(s, lines);
     return TP_OK;
 }

@@ -3,17 +3,56 @@
  * tprof-analyze --tensor_dir DIR: from directories to summary.h5, report.txt,
  * findings.json and figures, and the same summary on stdout.
  */
+#include "cli/journal.h"
 #include "cli/scripts.h"
 #include "cli/tensor_steps.h"
 #include "cli/wait.h"
 #include "formats/reader.h"
+#include "state/state_gather.h"
 #include "tensors/collect.h"
+
+/* What the processes of a world need to read together. */
+struct team {
+    struct tp_journal journal;
+    struct tp_state_gather gather;
+    struct tp_collect_team how;
+};
+
+static void team_reading(void *context, const char *path, unsigned worker)
+{
+    struct team *team = context;
+    tp_journal_reading(&team->journal, path, worker);
+}
+
+static enum tp_status team_gather(void *context, struct tp_records *records,
+                                  struct tp_error *err)
+{
+    struct team *team = context;
+    return tp_state_gather(&team->gather, records, err);
+}
+
+static void team_open(struct team *team, const struct tp_options *options)
+{
+    *team = (struct team){
+        .gather = {.world = options->world},
+        .how = {options->world, team_reading, team_gather, team}};
+    if (options->world)
+        tp_journal_open(&team->journal, options);
+}
+
+static void team_close(struct team *team)
+{
+    tp_state_gather_clear(&team->gather);
+    tp_journal_close(&team->journal);
+}
 
 static enum tp_status collect(struct tp_tensor_session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->frame.options;
     struct tp_progress progress;
+    struct team team;
     tp_progress_start(&progress, "files", options);
+    team_open(&team, options);
     struct tp_collect_options how = {.roots = options->inputs,
                                      .root_count = options->input_count,
                                      .mx_scale = options->mx_scale,
@@ -27,7 +66,8 @@ static enum tp_status collect(struct tp_tensor_session *s, struct tp_error *err)
                                      .parts = options->parts,
                                      .progress = tp_progress_update,
                                      .progress_context = &progress,
-                                     .stop = &tp_interrupted};
+                                     .stop = &tp_interrupted,
+                                     .team = options->world ? &team.how : NULL};
     enum tp_status status = TP_OK;
     if (options->state)
         status = tp_kept_open(options, &s->run, &s->kept, err);
@@ -39,6 +79,7 @@ static enum tp_status collect(struct tp_tensor_session *s, struct tp_error *err)
     if (status == TP_OK)
         status = tp_collect(s->frame.pool, &how, &s->run, err);
     tp_close_device(options, how.device);
+    team_close(&team);
     tp_progress_end(&progress);
     return status;
 }
@@ -82,6 +123,8 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
 {
     struct tp_tensor_session *s = session;
     struct tp_text over = {0};
+    if (s->frame.options->world && s->frame.options->world->rank > 0)
+        return collect(s, err);
     enum tp_status status = tp_wait_for_run(s->frame.options, &over, err);
     if (over.length)
         tp_print_warning(s->frame.options, "%s", tp_text_get(&over));

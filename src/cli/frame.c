@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text_wrap.h"
 #include "config.h"
+#include "mpi/world_open.h"
 #include "report/hdf5.h"
 #include "report/staging.h"
 
@@ -204,10 +205,17 @@ static enum tp_status write_results(struct tp_frame *frame,
     return status == TP_OK ? write_json(frame, err) : status;
 }
 
+/* Whether another process has the result, and this one only reads. */
+static bool is_helper(const struct tp_frame *frame)
+{
+    return frame->options->world && frame->options->world->rank > 0;
+}
+
 static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
 {
     const struct tp_frame_steps *steps = frame->steps;
-    const bool writes = steps->report != NULL;
+    const bool helps = is_helper(frame);
+    const bool writes = steps->report != NULL && !helps;
     struct tp_output_made made = {false, false};
     enum tp_status status = steps->check(frame, err);
     if (status != TP_OK)
@@ -219,6 +227,8 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
             tp_pool_new(tp_options_jobs(frame->options), &frame->pool, err);
     if (status == TP_OK)
         status = steps->read(frame, err);
+    if (helps)
+        return status;
     if (status == TP_OK && steps->judge)
         status = steps->judge(frame, err);
     if (status == TP_OK && steps->lost(frame))
@@ -228,6 +238,18 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
     if (status != TP_OK)
         tp_output_undo(frame->options, &made);
     return status;
+}
+
+/* What a process that only reads has to say. */
+static int end_help(const struct tp_frame *frame, const struct tp_error *err)
+{
+    const struct tp_world *world = frame->options->world;
+    if (err->code == TP_OK || tp_interrupted || tp_world_is_over(world))
+        return tp_interrupted ? TP_EXIT_FAILED : TP_EXIT_OK;
+    struct tp_error ours = *err;
+    tp_while(&ours, "reading as process %u of %u", world->rank, world->size);
+    tp_print_error(&ours);
+    return tp_exit_of(err->code);
 }
 
 /* On a terminal: where the page is, as a link where colours are wanted. */
@@ -285,7 +307,9 @@ int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
     frame->steps = steps;
     tp_note_command_line(argc, argv, &frame->command_line);
     enum tp_status status = analyse(frame, &err);
-    if (status == TP_OK) {
+    if (is_helper(frame)) {
+        result = end_help(frame, &err);
+    } else if (status == TP_OK) {
         result = print_result(frame) ? exit_status(frame) : TP_EXIT_FAILED;
     } else {
         if (status == TP_E_IO && frame->known) /* what no file could take */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "state/state_fold.h"
 
 /* The line at `*at`, which is moved behind it. */
 static int take_line(const char **at)
@@ -52,10 +53,12 @@ static enum tp_status keep(void *context, const struct tp_records *records,
     const struct tp_state_header header = header_of(kept, whole);
     if (is_there(kept, whole))
         return TP_OK;
-    enum tp_status status = tp_state_write(kept->options->state, &header,
+    enum tp_status status = tp_state_write(tp_text_get(&kept->path), &header,
                                            records, &kept->memo, err);
     if (status != TP_OK)
         tp_while(err, "keeping the state");
+    else if (whole)
+        tp_state_drop_sides(kept->options->state);
     return status;
 }
 
@@ -67,11 +70,39 @@ static enum tp_status write_first(struct tp_kept *kept, struct tp_error *err)
     return tp_state_write(kept->options->state, &header, &none, NULL, err);
 }
 
+/* Where this process keeps what it reads. */
+static void choose_path(const struct tp_options *options, struct tp_kept *kept)
+{
+    if (options->world && options->world->rank > 0)
+        tp_state_side(options->state, options->world->rank, &kept->path);
+    else
+        tp_text_add(&kept->path, "%s", options->state);
+}
+
+/* What earlier runs kept. */
+static enum tp_status read_known(struct tp_kept *kept, struct tp_error *err)
+{
+    struct tp_error failure = {.code = TP_OK};
+    const char *path = kept->options->state;
+    enum tp_status status = tp_state_fold(path, &failure);
+    if (status == TP_OK)
+        status = tp_state_read(path, &kept->known, &kept->memo, &failure);
+    if (status == TP_E_NOT_FOUND)
+        return write_first(kept, err);
+    if (status == TP_OK)
+        status = tp_compare_shapes(tp_text_get(&kept->shape),
+                                   kept->known.options, "the state", &failure);
+    if (status != TP_OK && !failure.file[0])
+        tp_error_in_file(&failure, path);
+    if (status != TP_OK && err)
+        *err = failure;
+    return status;
+}
+
 enum tp_status tp_kept_open(const struct tp_options *options,
                             struct tp_run *run, struct tp_kept *kept,
                             struct tp_error *err)
 {
-    struct tp_error failure = {.code = TP_OK};
     kept->options = options;
     tp_memo_init(&kept->memo);
     tp_options_shape(options, &kept->shape);
@@ -84,17 +115,12 @@ enum tp_status tp_kept_open(const struct tp_options *options,
                                               .seconds = options->state_every,
                                               .keep = keep,
                                               .context = kept};
-    enum tp_status status =
-        tp_state_read(options->state, &kept->known, &kept->memo, &failure);
-    if (status == TP_E_NOT_FOUND)
-        return write_first(kept, err);
-    if (status == TP_OK)
-        status = tp_compare_shapes(tp_text_get(&kept->shape),
-                                   kept->known.options, "the state", &failure);
-    if (status != TP_OK)
-        tp_error_in_file(&failure, options->state);
-    if (status != TP_OK && err)
-        *err = failure;
+    choose_path(options, kept);
+    enum tp_status status = TP_OK;
+    if (kept->path.failed || kept->shape.failed || kept->roots.failed)
+        status = tp_fail_memory(err);
+    else if (!options->world || options->world->rank == 0)
+        status = read_known(kept, err);
     kept->before = kept->known.records.count;
     return status;
 }
@@ -144,5 +170,6 @@ void tp_kept_clear(struct tp_kept *kept)
     tp_state_clear(&kept->known);
     tp_text_clear(&kept->shape);
     tp_text_clear(&kept->roots);
+    tp_text_clear(&kept->path);
     memset(kept, 0, sizeof *kept);
 }

@@ -14,6 +14,7 @@ struct tp_kept {
     struct tp_state known;
     struct tp_memo memo;
     struct tp_text shape, roots;
+    struct tp_text path; /* where this process keeps what it reads          */
     struct tp_reused reused;
     struct tp_collect_keeper keeper;
     size_t before;  /* files that were known                                */

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "config.h"
+#include "mpi/world_open.h"
 
 /* The first row is what runs when no command is named. */
 const struct tp_command tp_commands[] = {
@@ -148,34 +149,79 @@ static void keep_time_zone(void)
     setenv("TZ", ":/etc/localtime", 0);
 }
 
-int main(int argc, char **argv)
+/* Only one process of a world speaks; the others say why they fail. */
+static void be_quiet(void)
 {
-    open_standard_files();
-    keep_time_zone();
-    if (is_stray_word(argc, argv))
-        return refuse_word(argv[1]);
+    const int fd = open("/dev/null", O_WRONLY);
+    if (fd >= 0) {
+        dup2(fd, STDOUT_FILENO);
+        close(fd);
+    }
+}
+
+static enum tp_status check_world(const struct tp_command *command,
+                                  const struct tp_options *options,
+                                  struct tp_error *err)
+{
+    return !options->world || command->bit == TP_FOR_TENSORS
+               ? TP_OK
+               : tp_fail(err, TP_E_USAGE, -1,
+                         "%s is not for several processes: start it with "
+                         "tprof-analyze, without mpirun",
+                         command->name);
+}
+
+static int run_command(const struct tp_world *world, int argc, char **argv)
+{
     const struct tp_command *command = argc > 1 ? find_command(argv[1]) : NULL;
     bool was_named = command != NULL;
     int first = was_named ? 2 : 1;
     command = was_named ? command : &tp_commands[0];
     struct tp_options options;
     struct tp_error err = {0};
-    tp_catch_signals();
     enum tp_status status = tp_options_parse(argc - first, argv + first,
                                              command->bit, &options, &err);
+    options.world = world;
     int result;
-    if (status != TP_OK) {
-        tp_print_error(&err);
-        fprintf(stderr, "Try 'tprof-analyze --help'.\n");
-        result = tp_exit_of(status);
-    } else if (options.help)
+    if (status == TP_OK && options.help)
         result = print_help(command, was_named);
-    else if (options.version)
+    else if (status == TP_OK && options.version)
         result = print_version();
-    else if (options.dump_options)
+    else if (status == TP_OK && options.dump_options)
         result = print_options();
-    else
-        result = command->run(&options, argc, argv);
+    else {
+        if (status == TP_OK)
+            status = check_world(command, &options, &err);
+        if (status == TP_OK)
+            result = command->run(&options, argc, argv);
+    }
+    if (status != TP_OK) {
+        result = tp_exit_of(status);
+        if (!tp_world_is_over(world)) {
+            tp_print_error(&err);
+            fprintf(stderr, "Try 'tprof-analyze --help'.\n");
+        }
+    }
     tp_options_clear(&options);
     return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct tp_error err = {0};
+    const struct tp_world *world;
+    open_standard_files();
+    keep_time_zone();
+    if (is_stray_word(argc, argv))
+        return refuse_word(argv[1]);
+    enum tp_status status = tp_world_open(&tp_interrupted, &world, &err);
+    int result = tp_exit_of(status);
+    tp_catch_signals();
+    if (world && world->rank > 0)
+        be_quiet();
+    if (status == TP_OK)
+        result = run_command(world, argc, argv);
+    else
+        tp_print_error(&err);
+    return tp_world_close(world, result);
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/world.h"
 #include "check/check_settings.h"
 #include "cli/option_value.h"
 #include "compare/compare_row.h"
@@ -76,6 +77,8 @@ struct tp_options {
     const char *output_dir;
     const char *staging; /* no option: where the run writes until it ends,
                             report/staging.h                            */
+    const struct tp_world *world; /* no option: the processes that run this
+                            together; NULL: this one alone               */
     enum tp_device_choice device;
     enum tp_output_form format;
     enum tp_plot_format plot_format;

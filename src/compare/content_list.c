@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "compare/compare_group.h"
 #include "data/dtype_math.h"
@@ -485,19 +486,6 @@ static void plan_views(struct tp_content_side *side,
     }
 }
 
-static int compare_notes(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* Threads add notes in any order. */
-static void sort_notes(struct tp_content_side *side)
-{
-    if (side->notes.count)
-        qsort(side->notes.texts, side->notes.count, sizeof *side->notes.texts,
-              compare_notes);
-}
-
 enum tp_status tp_content_read(struct tp_content_side sides[2],
                                const struct tp_content_reading *reading,
                                struct tp_error *err)
@@ -515,8 +503,8 @@ enum tp_status tp_content_read(struct tp_content_side sides[2],
         tp_pool_for(reading->pool, r.task_count, read_task, &r);
     if (status == TP_OK && reading->stop && *reading->stop)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    sort_notes(&sides[0]);
-    sort_notes(&sides[1]);
+    for (int i = 0; i < 2; i++) /* threads add notes in any order */
+        tp_sort_text(sides[i].notes.texts, sides[i].notes.count);
     pthread_mutex_destroy(&r.lock);
     tp_readers_clear(&r.readers);
     free(r.tasks);

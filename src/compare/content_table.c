@@ -196,11 +196,6 @@ static void count_side(const struct tp_content *content, size_t side,
     }
 }
 
-static int compare_words(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 static int compare_sums(const void *left, const void *right)
 {
     const struct tp_content_sum_row *a = left, *b = right;
@@ -223,8 +218,7 @@ static enum tp_status sum_up(const struct tp_content *content,
     for (size_t i = 0; i < all; i++)
         if (content->match_of[0][i] != SIZE_MAX)
             words[count++] = rows->rows[content->match_of[0][i]].words;
-    if (count)
-        qsort(words, count, sizeof *words, compare_words);
+    tp_sort_text(words, count);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || strcmp(words[i - 1], words[i]) != 0)
             rows->sums[rows->sum_count++].words = words[i];

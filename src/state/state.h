@@ -60,8 +60,14 @@ enum tp_status tp_state_keep_memo(const char *path, const struct tp_memo *memo,
 enum tp_status tp_state_read(const char *path, struct tp_state *state,
                              struct tp_memo *memo, struct tp_error *err);
 
-/* The same of an image, which is used up (tests, fuzzing). */
+/* The same to an image, which tp_state_image_clear releases in any case, and of
+ * one, which is used up. */
 struct tp_state_image;
+enum tp_status tp_state_encode(const struct tp_state_header *header,
+                               const struct tp_records *records,
+                               const struct tp_memo *memo,
+                               struct tp_state_image *image,
+                               struct tp_error *err);
 enum tp_status tp_state_decode(struct tp_state_image *image,
                                struct tp_state *state, struct tp_memo *memo,
                                struct tp_error *err);

@@ -449,23 +449,32 @@ static enum tp_status inflate_next(struct input *in, const struct place *place,
 }
 
 /* What rows point to stays where it is read. */
-static enum tp_status read_part(struct input *in, int part,
-                                const struct place *place,
-                                struct tp_state_bytes *bytes)
+enum tp_status tp_state_part_make(struct tp_state_image *image, int part,
+                                  size_t size, struct tp_arena *arena,
+                                  struct tp_error *err)
 {
+    struct tp_state_bytes *bytes = &image->parts[part];
     const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_AXES ||
                        part == TP_STATE_NAMES;
-    enum tp_status status = skip_to(in, place->offset);
-    if (status != TP_OK)
-        return status;
-    const size_t size = (size_t)place->full;
-    bytes->data = stays ? tp_arena_alloc(in->arena, size) : malloc(size + 1);
+    bytes->data = stays ? tp_arena_alloc(arena, size) : malloc(size + 1);
     bytes->size = size;
     bytes->capacity = stays ? 0 : size + 1;
-    if (!bytes->data)
-        return tp_fail_memory(in->err);
-    return place->size == place->full ? read_next(in, bytes->data, size)
-                                      : inflate_next(in, place, bytes->data);
+    return bytes->data ? TP_OK : tp_fail_memory(err);
+}
+
+static enum tp_status read_part(struct input *in, int part,
+                                const struct place *place,
+                                struct tp_state_image *image)
+{
+    const size_t size = (size_t)place->full;
+    enum tp_status status = skip_to(in, place->offset);
+    if (status == TP_OK)
+        status = tp_state_part_make(image, part, size, in->arena, in->err);
+    if (status != TP_OK)
+        return status;
+    unsigned char *data = image->parts[part].data;
+    return place->size == place->full ? read_next(in, data, size)
+                                      : inflate_next(in, place, data);
 }
 
 /* Whether a part may lie there, deflated or not. */
@@ -541,8 +550,7 @@ static enum tp_status read_parts(struct input *in, const char *block,
     enum tp_status status = TP_OK;
     in->crc = libdeflate_crc32(0, block, length);
     for (int i = 0; i < TP_STATE_PARTS && status == TP_OK; i++)
-        status =
-            read_part(in, order[i], &places[order[i]], &image->parts[order[i]]);
+        status = read_part(in, order[i], &places[order[i]], image);
     if (status == TP_OK)
         status = skip_to(in, in->end);
     if (status == TP_OK && in->crc != crc)

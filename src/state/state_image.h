@@ -52,6 +52,12 @@ enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
                                   const void *bytes, size_t size, uint64_t *at,
                                   struct tp_error *err);
 
+/* Gives a part room for what is to be read into it: the arena's, of what rows
+ * point to. TP_E_MEMORY. */
+enum tp_status tp_state_part_make(struct tp_state_image *image, int part,
+                                  size_t size, struct tp_arena *arena,
+                                  struct tp_error *err);
+
 /* Writes the file, aside and renamed. TP_E_IO, TP_E_MEMORY. One thread. */
 enum tp_status tp_state_image_write(const char *path,
                                     const struct tp_state_image *image,

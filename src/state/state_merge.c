@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* States under way. */
 struct loader {
     struct tp_state_merge *merge;
@@ -81,11 +83,6 @@ static int compare_records(const void *left, const void *right)
     return order ? order : tp_digest_compare(&a->digest, &b->digest);
 }
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 /* What was found of the files, each sentence once. */
 static enum tp_status merge_problems(struct tp_state_merge *merge,
                                      struct tp_error *err)
@@ -103,7 +100,7 @@ static enum tp_status merge_problems(struct tp_state_merge *merge,
         for (size_t k = 0; k < its->problem_count; k++)
             records->problems[all++] = its->problems[k];
     }
-    qsort(records->problems, all, sizeof *records->problems, compare_texts);
+    tp_sort_text(records->problems, all);
     for (size_t i = 0; i < all; i++) {
         const char *text = records->problems[i];
         const size_t last = records->problem_count - 1;

@@ -226,10 +226,11 @@ static enum tp_status write_all(struct writer *w,
     return status;
 }
 
-enum tp_status tp_state_write(const char *path,
-                              const struct tp_state_header *header,
-                              const struct tp_records *records,
-                              const struct tp_memo *memo, struct tp_error *err)
+enum tp_status tp_state_encode(const struct tp_state_header *header,
+                               const struct tp_records *records,
+                               const struct tp_memo *memo,
+                               struct tp_state_image *image,
+                               struct tp_error *err)
 {
     struct writer w = {.err = err};
     w.words.part = &w.image.parts[TP_STATE_WORDS];
@@ -241,11 +242,23 @@ enum tp_status tp_state_write(const char *path,
         status = add_text(&w.image.parts[TP_STATE_ROOTS], header->roots, err);
     if (status == TP_OK)
         status = write_all(&w, records, memo);
-    if (status == TP_OK)
-        status = tp_state_image_write(path, &w.image, err);
-    tp_state_image_clear(&w.image);
     free(w.words.slots);
     free(w.names.slots);
+    *image = w.image;
+    return status;
+}
+
+enum tp_status tp_state_write(const char *path,
+                              const struct tp_state_header *header,
+                              const struct tp_records *records,
+                              const struct tp_memo *memo, struct tp_error *err)
+{
+    struct tp_state_image image;
+    enum tp_status status =
+        tp_state_encode(header, records, memo, &image, err);
+    if (status == TP_OK)
+        status = tp_state_image_write(path, &image, err);
+    tp_state_image_clear(&image);
     return status;
 }
 

@@ -11,6 +11,10 @@
  * row; once files are found, only lack of memory and the user's signal end the
  * run. Memory is a scan's result for each worker, and the rows; how often a
  * tensor is read is the scan's affair.
+ *
+ * In a team each process claims files one by one, and its records go to rank 0.
+ * What units tell of other files every process has to know: each opens all of
+ * them first, and reads those that it claims.
  */
 #include "tensors/collect.h"
 
@@ -30,7 +34,9 @@
 #include "tensors/join.h"
 #include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
+#include "tensors/roots.h"
 #include "tensors/row.h"
+#include "tensors/share.h"
 
 struct worker {
     struct tp_tensor_file file;
@@ -52,16 +58,16 @@ struct collector {
     uint64_t files_done, bytes_done, bytes_all;
     double kept;  /* when records were kept last                   */
     bool keeping; /* a thread does so                               */
+    bool telling; /* units are opened for what they tell, of a team         */
+    bool told;    /* that was done                                          */
+    size_t *order;  /* of claims                                            */
+    size_t claimed; /* seen to be, by whomever                              */
 };
 
 /* Whether the user named the file. */
 static bool is_root(const struct collector *c, const char *path)
 {
-    for (size_t i = 0; i < c->options->root_count; i++) {
-        if (!strcmp(c->options->roots[i], path))
-            return true;
-    }
-    return false;
+    return tp_roots_have(c->options->roots, c->options->root_count, path);
 }
 
 /* Named by the user, or by a name that promises tensors: then whatever is
@@ -270,6 +276,8 @@ static void forget(struct tp_record *record)
 static void add_tie(struct collector *c, struct tp_record *unit,
                     const struct tp_text *path)
 {
+    if (c->telling)
+        return;
     const char *kept =
         path->failed
             ? NULL
@@ -292,8 +300,16 @@ static void make_ties(struct collector *c, struct tp_record *unit,
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The files whose tensors this one has are not read by themselves, unless the
- * user named them. */
+/* Whether what a unit says of a file is taken down: once, and not of those that
+ * the user named. */
+static bool is_told(const struct collector *c, size_t file,
+                    const struct tp_text *path)
+{
+    return !c->told && file < c->run->files.count &&
+           !is_root(c, tp_text_get(path));
+}
+
+/* The files whose tensors this one has are not read by themselves. */
 static void take_members(struct collector *c, const char *path,
                          struct tp_record *result,
                          const struct tp_tensor_file *file)
@@ -305,7 +321,7 @@ static void take_members(struct collector *c, const char *path,
         const size_t found =
             tp_found_index(&c->run->files, tp_text_get(&member));
         pthread_mutex_lock(&c->lock);
-        if (found < c->run->files.count && !is_root(c, tp_text_get(&member))) {
+        if (is_told(c, found, &member)) {
             forget(&c->records.items[found]);
             c->records.items[found].taken = true;
         }
@@ -315,7 +331,7 @@ static void take_members(struct collector *c, const char *path,
     }
 }
 
-/* What a unit tells of files goes with them, unless the user named them. */
+/* What a unit tells of files goes with them. */
 static void tell_files(struct collector *c, const char *path,
                        struct tp_record *result,
                        const struct tp_tensor_file *file)
@@ -326,7 +342,7 @@ static void tell_files(struct collector *c, const char *path,
         tp_text_add(&name, "%.*s%s", folder, path, file->rank_files[i].name);
         const size_t found = tp_found_index(&c->run->files, tp_text_get(&name));
         pthread_mutex_lock(&c->lock);
-        if (found < c->run->files.count && !is_root(c, tp_text_get(&name))) {
+        if (is_told(c, found, &name)) {
             struct tp_record *told = &c->records.items[found];
             forget(told);
             told->told = tp_rank_file_keep(&file->rank_files[i],
@@ -350,13 +366,21 @@ static void read_file(struct collector *c, size_t index, bool claimed,
         result->ignored = true;
         return;
     }
+    if (c->options->team && c->options->team->reading && !c->telling)
+        c->options->team->reading(c->options->team->context, found->path,
+                                  number);
     struct tp_error err = {0};
     const char *shown = shown_path(c, found->path);
     file->parts = c->options->parts;
-    if (tp_tensor_file_open(found->path, file, &err) == TP_OK) {
+    enum tp_status status = tp_tensor_file_open(found->path, file, &err);
+    if (status == TP_OK) {
         make_ties(c, result, file);
         take_members(c, found->path, result, file);
         tell_files(c, found->path, result, file);
+    }
+    if (c->telling) {
+        c->no_memory |= status == TP_E_MEMORY;
+    } else if (status == TP_OK) {
         file->shifts = result->told ? result->told->shifts : NULL;
         file->shift_count = result->told ? result->told->shift_count : 0;
         read_open_file(c, result, shown, number);
@@ -388,8 +412,9 @@ static void keep(struct collector *c)
     records.items = malloc((records.count + 1) * sizeof *records.items);
     records.count = 0;
     for (size_t i = 0; i < c->records.count && records.items; i++) {
-        if (c->records.items[i].done)
-            records.items[records.count++] = c->records.items[i];
+        const struct tp_record *record = &c->records.items[i];
+        if (record->done && !record->elsewhere)
+            records.items[records.count++] = *record;
     }
     pthread_mutex_unlock(&c->lock);
     if (records.items) /* what cannot be written now is said at the end */
@@ -406,27 +431,24 @@ static bool is_over(const struct collector *c)
     return (c->options->stop && *c->options->stop) || c->no_memory;
 }
 
-/* Reads a file in the pass that it belongs to: patterns, then other files that
- * describe tensors of more files than themselves, each time what was not taken
- * before, then the rest. */
-static void collect_file(struct collector *c, enum tp_name_claim pass,
-                         size_t index, unsigned number)
+/* Reads a file, unless another has its tensors or it is known. */
+static void take_file(struct collector *c, size_t index, bool claimed,
+                      unsigned number)
 {
     const struct tp_collect_options *options = c->options;
     const struct tp_found *found = &c->run->files.files[index];
     struct tp_record *record = &c->records.items[index];
-    const enum tp_name_claim claim = tp_format_claims(found->path);
-    if (is_over(c) || claim != pass)
-        return;
     if (!record->taken && !record->done)
-        read_file(c, index, claim != TP_NAME_OTHER, number);
+        read_file(c, index, claimed, number);
+    if (c->telling)
+        return;
     record->lone = tp_lone_shards_has(found->path);
     if (options->keeper && !record->done)
         tp_record_seal(record);
     pthread_mutex_lock(&c->lock);
     record->done = !is_over(c);
-    c->files_done++;
-    c->bytes_done += found->size;
+    c->files_done += !c->order;
+    c->bytes_done += c->order ? 0 : found->size;
     if (options->progress)
         options->progress(options->progress_context, c->files_done,
                           c->run->files.count, c->bytes_done, c->bytes_all);
@@ -434,6 +456,18 @@ static void collect_file(struct collector *c, enum tp_name_claim pass,
     pthread_mutex_unlock(&c->lock);
     if (due)
         keep(c);
+}
+
+/* Reads a file in the pass that it belongs to: patterns, then other files that
+ * describe tensors of more files than themselves, each time what was not taken
+ * before, then the rest. */
+static void collect_file(struct collector *c, enum tp_name_claim pass,
+                         size_t index, unsigned number)
+{
+    const enum tp_name_claim claim =
+        tp_format_claims(c->run->files.files[index].path);
+    if (!is_over(c) && claim == pass)
+        take_file(c, index, claim != TP_NAME_OTHER, number);
 }
 
 static void collect_pattern(void *context, size_t index, unsigned number)
@@ -451,38 +485,57 @@ static void collect_rest(void *context, size_t index, unsigned number)
     collect_file(context, TP_NAME_OTHER, index, number);
 }
 
-/* Adds the patterns that stand for files that belong together without an index;
- * a file that the user named stands for itself. */
-static enum tp_status add_patterns(const struct tp_collect_options *options,
-                                   struct tp_run *run, struct tp_error *err)
+/* What the processes of a team have claimed is done, or nearly. */
+static void count_claims(struct collector *c, size_t claims)
 {
-    const struct collector c = {.options = options};
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; status == TP_OK && i < run->files.count; i++) {
-        struct tp_text pattern = {0};
-        const size_t before = run->files.count;
-        if (!is_root(&c, run->files.files[i].path) &&
-            tp_format_pattern(run->files.files[i].path, &pattern))
-            status = pattern.failed ? tp_fail_memory(err)
-                                    : tp_found_add(&run->files,
-                                                   tp_text_get(&pattern), err);
-        i += run->files.count - before; /* '*' sorts before digits */
-        tp_text_clear(&pattern);
-    }
-    return status;
+    pthread_mutex_lock(&c->lock);
+    for (; c->claimed < claims; c->claimed++)
+        c->bytes_done += c->run->files.files[c->order[c->claimed]].size;
+    c->files_done = c->claimed;
+    pthread_mutex_unlock(&c->lock);
 }
 
-static enum tp_status find_files(const struct tp_collect_options *options,
-                                 struct tp_run *run, struct tp_error *err)
+/* One thread of a process of a team. */
+static void collect_claims(void *context, size_t index, unsigned number)
 {
-    for (size_t i = 0; i < options->root_count; i++) {
-        enum tp_status status =
-            tp_file_find(options->roots[i], &run->files, err);
-        if (status != TP_OK)
-            return status;
+    struct collector *c = context;
+    const struct tp_world *world = c->options->team->world;
+    uint64_t claim;
+    (void)index;
+    while (!is_over(c) &&
+           (claim = world->claim(world->context)) < c->records.count) {
+        const size_t file = c->order[claim];
+        const char *path = c->run->files.files[file].path;
+        count_claims(c, claim);
+        if (!c->records.items[file].elsewhere)
+            take_file(c, file, tp_format_claims(path) != TP_NAME_OTHER, number);
     }
-    enum tp_status status = tp_found_sort(&run->files, err);
-    return status == TP_OK ? add_patterns(options, run, err) : status;
+    if (c->options->team->reading)
+        c->options->team->reading(c->options->team->context, "", number);
+}
+
+/* Reads files together with the other processes. */
+static enum tp_status collect_in_team(struct collector *c, struct tp_pool *pool,
+                                      struct tp_error *err)
+{
+    c->order = tp_share_order(&c->run->files);
+    if (!c->order)
+        return tp_fail_memory(err);
+    c->telling = true;
+    tp_pool_for(pool, c->records.count, collect_pattern, c);
+    tp_pool_for(pool, c->records.count, collect_unit, c);
+    c->telling = false;
+    c->told = true;
+    tp_pool_for(pool, tp_pool_size(pool), collect_claims, c);
+    return TP_OK;
+}
+
+static void collect_alone(struct collector *c, struct tp_pool *pool)
+{
+    const size_t count = c->records.count;
+    tp_pool_for(pool, count, collect_pattern, c);
+    tp_pool_for(pool, count, collect_unit, c);
+    tp_pool_for(pool, count, collect_rest, c);
 }
 
 static void collector_clear(struct collector *c, unsigned jobs)
@@ -492,6 +545,7 @@ static void collector_clear(struct collector *c, unsigned jobs)
         tp_dims_clear(&c->workers[i].dims);
     }
     tp_records_clear(&c->records);
+    free(c->order);
     free(c->workers);
     tp_scanner_free(c->scanner);
     pthread_mutex_destroy(&c->lock);
@@ -501,7 +555,6 @@ static void collector_clear(struct collector *c, unsigned jobs)
 static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
                                struct tp_error *err)
 {
-    const size_t count = c->records.count;
     c->workers = calloc(tp_pool_size(pool), sizeof *c->workers);
     if (!c->workers)
         return tp_fail_memory(err);
@@ -511,64 +564,50 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     tp_scanner_stop_on(c->scanner, c->options->stop);
     tp_scanner_use(c->scanner, c->options->device);
     c->kept = tp_now();
-    tp_pool_for(pool, count, collect_pattern, c);
-    tp_pool_for(pool, count, collect_unit, c);
-    tp_pool_for(pool, count, collect_rest, c);
+    if (!c->options->team)
+        collect_alone(c, pool);
+    else if (collect_in_team(c, pool, err) != TP_OK)
+        return TP_E_MEMORY;
     if (c->no_memory)
         return tp_fail_memory(err);
-    if (c->options->stop && *c->options->stop) {
-        if (c->options->keeper)
-            keep(c);
-        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    }
-    return TP_OK;
-}
-
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
+    const bool stopped = c->options->stop && *c->options->stop;
+    /* a team waits now for who is at the largest file */
+    if (c->options->keeper && (stopped || c->options->team))
+        keep(c);
+    return stopped ? tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted") : TP_OK;
 }
 
 /* A record for each file, those of an earlier run where they hold. */
 static enum tp_status make_records(struct collector *c, struct tp_error *err)
 {
     const struct tp_collect_keeper *keeper = c->options->keeper;
-    const struct tp_found_list *files = &c->run->files;
     struct tp_records *records = &c->records;
     if (keeper) /* rows of both share words */
         records->texts = keeper->known->texts;
     if (keeper)
         keeper->known->texts = (struct tp_intern){.slots = NULL};
     records->arena = &c->run->arena;
-    records->items = calloc(files->count + 1, sizeof *records->items);
-    records->problems =
-        calloc(files->problem_count + 1, sizeof *records->problems);
-    if (!records->items || !records->problems)
-        return tp_fail_memory(err);
-    records->count = files->count;
-    for (size_t i = 0; i < files->count; i++)
-        records->items[i] =
-            (struct tp_record){.path = files->files[i].path,
-                               .size = files->files[i].size,
-                               .modified = files->files[i].modified};
-    for (size_t i = 0; i < files->problem_count; i++)
-        records->problems[records->problem_count++] = files->problems[i];
-    if (records->problem_count) /* as those of several states are */
-        qsort(records->problems, records->problem_count,
-              sizeof *records->problems, compare_texts);
-    if (keeper)
+    enum tp_status status = tp_records_make(records, &c->run->files, err);
+    if (status == TP_OK && keeper)
         tp_records_reuse(keeper->known, c->options->dims, records,
                          keeper->reused);
-    return TP_OK;
+    return status;
 }
 
 static enum tp_status collect(struct collector *c, struct tp_pool *pool,
                               struct tp_error *err)
 {
     const struct tp_collect_options *options = c->options;
+    const struct tp_collect_team *team = options->team;
     enum tp_status status = make_records(c, err);
+    if (status == TP_OK && team)
+        status = tp_share_done(team->world, &c->records, err);
     if (status == TP_OK)
         status = run_jobs(c, pool, err);
+    if (status == TP_OK && team)
+        status = team->gather(team->context, &c->records, err);
+    if (team && team->world->rank > 0)
+        return status;
     if (status == TP_OK)
         status = tp_dump_label(&c->records, err);
     if (status == TP_OK && options->keeper)
@@ -584,7 +623,13 @@ enum tp_status tp_collect(struct tp_pool *pool,
                           const struct tp_collect_options *options,
                           struct tp_run *run, struct tp_error *err)
 {
-    enum tp_status status = find_files(options, run, err);
+    const struct tp_world *world = options->team ? options->team->world : NULL;
+    enum tp_status status = TP_OK;
+    if (!world || world->rank == 0)
+        status = tp_roots_find(options->roots, options->root_count,
+                               &run->files, err);
+    if (status == TP_OK && world)
+        status = tp_share_files(world, &run->files, err);
     if (status != TP_OK)
         return status;
     struct collector c = {.options = options, .run = run};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/pool.h"
+#include "base/world.h"
 #include "cuda/session.h"
 #include "scan/dim_rank.h"
 #include "tensors/record.h"
@@ -25,6 +26,19 @@ struct tp_collect_keeper {
      * at the end, where all are: a failure ends the run then. */
     enum tp_status (*keep)(void *context, const struct tp_records *records,
                            bool whole, struct tp_error *err);
+    void *context;
+};
+
+/* Processes that read the files of a run together. */
+struct tp_collect_team {
+    const struct tp_world *world;
+    /* Told what a worker begins to read; "": no more. Any thread; may be
+     * NULL. */
+    void (*reading)(void *context, const char *path, unsigned worker);
+    /* Once all is read: sends the records that are done and not elsewhere, and
+     * at rank 0 fills in those of the others. */
+    enum tp_status (*gather)(void *context, struct tp_records *records,
+                             struct tp_error *err);
     void *context;
 };
 
@@ -50,13 +64,15 @@ struct tp_collect_options {
     struct tp_device_session *device;  /* as of tp_scanner_use; NULL: none */
     const struct tp_collect_keeper *keeper; /* NULL: all is read, and nothing
                                           kept                             */
+    const struct tp_collect_team *team; /* NULL: this process reads alone  */
 };
 
 /*
  * Fills `run` (zeroed by the caller; release with tp_run_clear, also after a
  * failure). The rows do not depend on the size of the pool. Fails with
  * TP_E_NOT_FOUND when a root is not there, TP_E_INTERRUPTED, TP_E_MEMORY.
- * A run without a single row is not a failure here.
+ * A run without a single row is not a failure here. In a team only rank 0 has
+ * a run afterwards; it fails as its world does, too.
  */
 enum tp_status tp_collect(struct tp_pool *pool,
                           const struct tp_collect_options *options,

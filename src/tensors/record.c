@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/search.h"
 #include "base/text.h"
 
@@ -37,6 +38,28 @@ void tp_records_clear(struct tp_records *records)
     free(records->problems);
     tp_intern_clear(&records->texts);
     memset(records, 0, sizeof *records);
+}
+
+enum tp_status tp_records_make(struct tp_records *records,
+                               const struct tp_found_list *files,
+                               struct tp_error *err)
+{
+    records->items = calloc(files->count + 1, sizeof *records->items);
+    records->problems =
+        calloc(files->problem_count + 1, sizeof *records->problems);
+    if (!records->items || !records->problems)
+        return tp_fail_memory(err);
+    records->count = files->count;
+    for (size_t i = 0; i < files->count; i++)
+        records->items[i] =
+            (struct tp_record){.path = files->files[i].path,
+                               .size = files->files[i].size,
+                               .modified = files->files[i].modified};
+    for (size_t i = 0; i < files->problem_count; i++)
+        records->problems[records->problem_count++] = files->problems[i];
+    /* as those of several states are */
+    tp_sort_text(records->problems, records->problem_count);
+    return TP_OK;
 }
 
 const char *tp_records_text(struct tp_records *records, const char *text)

@@ -39,6 +39,7 @@ struct tp_record {
     bool taken;    /* its tensors are among those of another file             */
     bool indexed;  /* dump.json stands beside its folder                    */
     bool lone;     /* as of tp_lone_shards_has                              */
+    bool elsewhere; /* another process of the run has it: nothing is here   */
     bool borrowed; /* rows and skipped are parts of all_rows, all_skipped  */
 };
 
@@ -53,6 +54,12 @@ struct tp_records {
     const char **problems; /* of finding files: sentences                  */
     size_t problem_count, problem_capacity;
 };
+
+/* Makes a record for each file of a sorted list, which lends its paths and its
+ * problems. The records were empty but for texts and arena. TP_E_MEMORY. */
+enum tp_status tp_records_make(struct tp_records *records,
+                               const struct tp_found_list *files,
+                               struct tp_error *err);
 
 /* Releases what is not the arena's; empty afterwards. */
 void tp_records_clear(struct tp_records *records);

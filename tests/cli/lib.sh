@@ -173,3 +173,19 @@ same()
     [ -s "$1.all" ] || echo "nothing in $1"
     cmp "$1.all" "$2.all" || echo "$1 and $2 differ"
 }
+
+# mpi_program: skips where tprof-analyze-mpi was not built or cannot be started.
+mpi_program()
+{
+    mpi_program=${TPROF%/*}/tprof-analyze-mpi
+    [ -x "$mpi_program" ] || skip "no $mpi_program"
+    need mpirun
+}
+
+# ranks COUNT WORD...: starts it in so many processes on this machine.
+ranks()
+{
+    local count=$1
+    shift
+    mpirun --allow-run-as-root --oversubscribe -n "$count" "$mpi_program" "$@"
+}

@@ -58,6 +58,23 @@ Test(file, found_files_are_sorted_and_links_do_not_loop)
     tp_found_clear(&list);
 }
 
+Test(file, numbered_files_are_those_with_digits_behind)
+{
+    struct tp_found_list list = {0};
+    touch("s.rank-2");
+    touch("s.rank-10");
+    touch("s.rank-");
+    touch("s.rank-1x");
+    touch("t.rank-1");
+    cr_assert_eq(tp_found_numbered("s.rank-", &list, NULL), TP_OK);
+    cr_assert_eq(list.count, 2);
+    cr_expect_str_eq(list.files[0].path, "s.rank-10");
+    cr_expect_str_eq(list.files[1].path, "s.rank-2");
+    cr_assert_eq(tp_found_numbered("nowhere/s", &list, NULL), TP_OK);
+    cr_assert_eq(list.count, 2);
+    tp_found_clear(&list);
+}
+
 Test(file, a_root_given_twice_is_listed_once)
 {
     cr_assert_eq(tp_file_make_directories("d", NULL), TP_OK);

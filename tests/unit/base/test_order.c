@@ -34,4 +34,9 @@ Test(order, sorts)
     tp_sort_int64(NULL, 0);
     tp_sort_size(NULL, 0);
     tp_sort_double(NULL, 0);
+    const char *texts[] = {"b", "", "a", "ab"};
+    tp_sort_text(texts, 4);
+    for (int i = 1; i < 4; i++)
+        cr_expect(strcmp(texts[i - 1], texts[i]) < 0);
+    tp_sort_text(NULL, 0);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CLI_JOURNAL_H
+#define TP_CLI_JOURNAL_H
+
+#include <pthread.h>
+
+#include "cli/options.h"
+
+/*
+ * What each process of a world is reading, in a small file of its own in the
+ * output directory, so that a file that kills a process can be named: by those
+ * that are left, or by the next run. All-zero bytes: none.
+ */
+struct tp_journal {
+    const struct tp_options *options; /* NULL: none                        */
+    pthread_mutex_t lock;
+    char *path; /* NULL: nothing was read, or it cannot be written         */
+    int fd;
+    bool begun;
+};
+
+/* Rank 0 says first what processes of an earlier run read when they were
+ * killed. The output directory of rank 0 is there; the others make nothing
+ * before they read. */
+void tp_journal_open(struct tp_journal *journal,
+                     const struct tp_options *options);
+
+/* A worker begins to read a file: a function of struct tp_collect_team. */
+void tp_journal_reading(void *journal, const char *path, unsigned worker);
+
+/* Ends the journal of this process, which is alive. After a signal it names
+ * what processes that are gone were reading. */
+void tp_journal_close(struct tp_journal *journal);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensors/share.h"
+#include "tests/unit/support/forked_world.h"
+
+static const struct tp_found made[] = {
+    {(char *)"a", 10, 5},
+    {(char *)"b/c", 3000000000u, -1},
+    {(char *)"d", 0, 0},
+};
+
+enum { MADE = sizeof made / sizeof *made };
+
+static bool is_list(const struct tp_found_list *files)
+{
+    bool same = files->count == MADE;
+    for (size_t i = 0; i < MADE && same; i++)
+        same = strcmp(files->files[i].path, made[i].path) == 0 &&
+               files->files[i].size == made[i].size &&
+               files->files[i].modified == made[i].modified;
+    return same;
+}
+
+/* The files, and that the second is known. */
+static bool share(const struct tp_world *world, void *context)
+{
+    struct tp_found_list files = {0};
+    struct tp_records records = {.items = NULL};
+    struct tp_found mine[MADE];
+    (void)context;
+    memcpy(mine, made, sizeof mine);
+    if (world->rank == 0)
+        files = (struct tp_found_list){.files = mine, .count = MADE};
+    bool good = tp_share_files(world, &files, NULL) == TP_OK &&
+                is_list(&files) &&
+                tp_records_make(&records, &files, NULL) == TP_OK;
+    if (good && world->rank == 0)
+        records.items[1].done = true;
+    good = good && tp_share_done(world, &records, NULL) == TP_OK;
+    for (size_t i = 0; i < records.count && good; i++)
+        good = records.items[i].done == (i == 1) &&
+               records.items[i].elsewhere == (i == 1 && world->rank > 0);
+    tp_records_clear(&records);
+    if (world->rank > 0)
+        tp_found_clear(&files);
+    return good;
+}
+
+Test(share, gives_all_the_files_of_the_first)
+{
+    cr_expect(run_world(4, share, NULL));
+}
+
+static bool share_none(const struct tp_world *world, void *context)
+{
+    struct tp_found_list files = {0};
+    (void)context;
+    const bool good =
+        tp_share_files(world, &files, NULL) == TP_OK && files.count == 0;
+    tp_found_clear(&files);
+    return good;
+}
+
+Test(share, gives_none_where_there_are_none)
+{
+    cr_expect(run_world(2, share_none, NULL));
+}
+
+Test(share, claims_the_largest_first)
+{
+    struct tp_found files[] = {{(char *)"a", 1, 0},
+                               {(char *)"b", 7, 0},
+                               {(char *)"c", 1, 0},
+                               {(char *)"d", 9, 0}};
+    const struct tp_found_list list = {.files = files, .count = 4};
+    static const size_t expected[] = {3, 1, 0, 2};
+    size_t *order = tp_share_order(&list);
+    cr_assert(order);
+    cr_expect_eq(memcmp(order, expected, sizeof expected), 0);
+    free(order);
+}
+
+static bool claim_all(const struct tp_world *world, void *context)
+{
+    _Atomic unsigned *counts = context;
+    uint64_t claim;
+    while ((claim = world->claim(world->context)) < 1000)
+        counts[claim]++;
+    return true;
+}
+
+Test(share, claims_each_number_once)
+{
+    _Atomic unsigned *counts = shared_zeros(1000 * sizeof *counts);
+    cr_expect(run_world(5, claim_all, counts));
+    for (size_t i = 0; i < 1000; i++)
+        cr_expect_eq(counts[i], 1);
+    munmap(counts, 1000 * sizeof *counts);
+}
