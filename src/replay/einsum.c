@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "replay/contract.h"
@@ -307,13 +308,73 @@ enum tp_status tp_einsum_run(const struct tp_einsum *einsum,
     return status;
 }
 
+bool tp_einsum_turn(struct tp_einsum *einsum, const struct tp_array *gradient,
+                    int which)
+{
+    int64_t shape[TP_LIMIT_DIMS];
+    bool same = tp_einsum_shape(einsum, shape) == gradient->dims;
+    for (int i = 0; i < gradient->dims && same; i++)
+        same = shape[i] == gradient->shape[i];
+    const struct tp_einsum_labels result = einsum->output;
+    einsum->output = einsum->operands[which];
+    einsum->arrays[which] = gradient;
+    einsum->operands[which] = result;
+    return same;
+}
+
 enum tp_status tp_einsum_gradient(const struct tp_einsum *einsum,
                                   const struct tp_array *gradient, int which,
                                   struct tp_array *output, struct tp_error *err)
 {
     struct tp_einsum turned = *einsum;
-    turned.arrays[which] = gradient;
-    turned.operands[which] = einsum->output;
-    turned.output = einsum->operands[which];
+    tp_einsum_turn(&turned, gradient, which);
     return tp_einsum_run(&turned, output, err);
+}
+
+/* --- one element ---------------------------------------------------------- */
+
+/* Adds the axis of a letter that is summed. */
+static void add_summed(const struct tp_einsum *e, const struct side *sides,
+                       int label, int64_t *shape, struct tp_array_walk *walk)
+{
+    shape[walk->dims] = e->lengths[label];
+    for (int k = 0; k < 2; k++)
+        walk->strides[k][walk->dims] = step_of(sides[k], label);
+    walk->dims++;
+}
+
+int64_t tp_einsum_terms(const struct tp_einsum *einsum, int64_t at,
+                        double **terms)
+{
+    const struct side sides[2] = {{einsum->arrays[0], &einsum->operands[0]},
+                                  {einsum->arrays[1], &einsum->operands[1]}};
+    bool seen[TP_EINSUM_LABELS] = {false};
+    int64_t shape[2 * TP_LIMIT_DIMS], from[2] = {0, 0}, count = 1;
+    struct tp_array_walk walk = {.shape = shape};
+    for (int i = einsum->output.count; i-- > 0;) {
+        const int label = einsum->output.label[i];
+        const int64_t index = at % einsum->lengths[label];
+        at /= einsum->lengths[label];
+        seen[label] = true;
+        for (int k = 0; k < 2; k++)
+            from[k] += index * step_of(sides[k], label);
+    }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sides[k].labels->count; i++) {
+            const int label = sides[k].labels->label[i];
+            if (seen[label])
+                continue;
+            if (walk.dims == TP_LIMIT_DIMS)
+                return 0;
+            seen[label] = true;
+            add_summed(einsum, sides, label, shape, &walk);
+            count *= einsum->lengths[label];
+        }
+    *terms = count > 0 ? malloc(((size_t)count + 1) * sizeof **terms) : NULL;
+    for (int64_t i = 0; *terms && i < count; i++) {
+        (*terms)[i] = sides[0].array->value[from[0] + walk.at[0]] *
+                      sides[1].array->value[from[1] + walk.at[1]];
+        tp_array_walk_next(&walk);
+    }
+    return *terms ? count : 0;
 }

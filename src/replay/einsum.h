@@ -46,4 +46,15 @@ enum tp_status tp_einsum_gradient(const struct tp_einsum *einsum,
                                   struct tp_array *output,
                                   struct tp_error *err);
 
+/* The same einsum for that gradient: false: `gradient` does not have the shape
+ * of the result. */
+bool tp_einsum_turn(struct tp_einsum *einsum, const struct tp_array *gradient,
+                    int which);
+
+/* The products that element `at` of the result of two operands is the sum of,
+ * in the order of the left one and then of the right one, with room for one
+ * more, to be freed. Their number; 0: none, or no memory for them. */
+int64_t tp_einsum_terms(const struct tp_einsum *einsum, int64_t at,
+                        double **terms);
+
 #endif

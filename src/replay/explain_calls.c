@@ -122,19 +122,23 @@ static bool is_kept(const struct tp_tries *t, const struct other *other)
     return any;
 }
 
-/* Whether a result has a number: those that have none are all alike. */
-static bool has_numbers(const struct tp_array *array)
+/* Whether a result is no other's by chance: it has a number, and more bits than
+ * a loss in 16 bits, of which there are a few dozen about as large. */
+static bool is_telling(const struct tp_array *array)
 {
-    for (int64_t i = 0; i < array->count; i++)
-        if (isfinite(array->value[i]))
-            return true;
-    return false;
+    enum { LEAST = 20 };
+    double bits = 0;
+    const double rounding = tp_dtype_rounding(array->dtype);
+    const double each = rounding > 0 ? -log2(rounding) : LEAST;
+    for (int64_t i = 0; i < array->count && bits < LEAST; i++)
+        bits += isfinite(array->value[i]) ? each : 0;
+    return bits >= LEAST;
 }
 
 bool tp_try_kept(struct tp_tries *t)
 {
     struct other others[CALLS_BACK + 1];
-    const size_t count = has_numbers(&t->dumped[t->verdict->result])
+    const size_t count = is_telling(&t->dumped[t->verdict->result])
                              ? find_others(t, others)
                              : 0;
     for (size_t i = 0; i < count; i++)

@@ -32,27 +32,39 @@ static enum tp_dtype dtype_of(double rounding)
 
 static struct tp_sum sum_of(const struct tp_tries *t)
 {
-    return (struct tp_sum){&t->call, t->verdict->operator, t->call.outputs,
-                           t->dumped};
+    const size_t worst = t->verdict->result;
+    return (struct tp_sum){&t->call, t->verdict->operator,
+                           &t->call.outputs[worst], &t->dumped[worst]};
+}
+
+/* Whether the worst result is the only one that rounding does not explain. */
+static bool is_alone(const struct tp_tries *t)
+{
+    bool alone = t->count == t->call.output_count;
+    for (size_t i = 0; i < t->count && alone; i++)
+        alone = i == t->verdict->result ||
+                !(tp_replay_excess(&t->call.outputs[i], &t->dumped[i]) > 1);
+    return alone && t->verdict->result < t->count;
 }
 
 bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
                       bool *known)
 {
-    const struct tp_sum sum = sum_of(t);
     *known = false;
-    return t->count == 1 && t->call.output_count == 1 &&
-           tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
+    if (!is_alone(t))
+        return false;
+    const struct tp_sum sum = sum_of(t);
+    return tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
 }
 
 /* A sum in few bits stands still, too, as if the rest had been lost. */
 bool tp_try_lost(struct tp_tries *t)
 {
-    const struct tp_sum sum = sum_of(t);
     int64_t count;
     bool known;
     if (t->count != 1 || t->call.output_count != 1)
         return false;
+    const struct tp_sum sum = sum_of(t);
     const int64_t lost = tp_sum_lost(&sum, &count);
     if (lost == 0 || tp_tries_sums_in(t, t->call.own, true, &known))
         return false;
@@ -158,15 +170,21 @@ bool tp_try_steps(struct tp_tries *t)
     } steps[] = {{11, "fp16 or TF32"}, {8, "bf16"}};
     const double unit = t->call.unit;
     bool fit = false;
-    if (!isfinite(t->verdict->dumped) && isfinite(t->verdict->computed))
-        return false; /* rounding makes no NaN, nor is it seen in samples   */
+    /* rounding makes no NaN, nor is it seen in samples; one sum may leave the
+     * range of its dtype */
+    const bool lost =
+        !isfinite(t->verdict->dumped) && isfinite(t->verdict->computed);
+    const bool over = isinf(t->verdict->dumped) && t->count == 1 &&
+                      t->dumped[0].count == 1;
+    if (lost && !over)
+        return false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !fit; i++) {
         bool known;
         double off;
         t->call.unit = ldexp(1, -steps[i].bits);
-        fit = t->call.unit > unit && tp_tries_run(t, &off) &&
+        fit = t->call.unit > unit && (tp_tries_run(t, &off) || over) &&
               (tp_tries_sums_in(t, t->call.unit, false, &known) ||
-               is_rounded(t, steps[i].bits));
+               (!over && is_rounded(t, steps[i].bits)));
         if (fit)
             TP_SAY(t, "every step was rounded to %s", steps[i].words);
     }

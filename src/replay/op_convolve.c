@@ -153,6 +153,26 @@ static int64_t inner_of(const struct conv *conv)
     return lengths[0] * lengths[1] * lengths[2];
 }
 
+int64_t tp_conv_terms(const struct tp_replay_call *call,
+                      const struct tp_operator *row, int64_t at, double **terms)
+{
+    struct conv conv = {.axes = 0};
+    struct tp_error err = {0};
+    return bind(call, row, &conv, &err) == TP_OK && !conv.transposed
+               ? tp_convolve_terms(&conv.c, conv.input, conv.weight, at, terms)
+               : 0;
+}
+
+int64_t tp_conv_channel(const struct tp_replay_call *call,
+                        const struct tp_operator *row, int64_t at)
+{
+    struct conv conv = {.axes = 0};
+    struct tp_error err = {0};
+    return bind(call, row, &conv, &err) == TP_OK
+               ? at / inner_of(&conv) % conv.c.small
+               : 0;
+}
+
 TP_KERNEL(tp_run_conv)
 {
     struct conv conv = {.axes = 0};

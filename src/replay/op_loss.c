@@ -45,9 +45,20 @@ struct losses {
     int64_t count;
 };
 
+static void record(struct tp_tape *tape, double value)
+{
+    if (!tape->failed && tp_grow(&tape->values, &tape->capacity,
+                                 tape->count + 1, sizeof value, NULL) == TP_OK)
+        tape->values[tape->count++] = value;
+    else
+        tape->failed = true;
+}
+
 static void add_loss(struct losses *losses, double value, double bound,
                      double weight)
 {
+    if (losses->replay->tape)
+        record(losses->replay->tape, value);
     if (losses->reduction == REDUCE_NONE) {
         losses->output->value[losses->count] = value;
         losses->output->bound[losses->count] = bound;
@@ -67,6 +78,8 @@ static void finish_losses(struct losses *losses)
     const bool mean = losses->reduction != REDUCE_SUM;
     const double divisor = mean ? losses->weight : 1;
     const double value = losses->sum / divisor;
+    if (losses->replay->tape)
+        losses->replay->tape->divisor = divisor;
     losses->output->value[0] = value;
     losses->output->bound[0] =
         (losses->off +

@@ -165,8 +165,7 @@ static bool is_among(const struct tp_operator *row, tp_point_fn *const *points,
 static bool has_quotients(const struct tp_operator *row, bool backward)
 {
     tp_kernel_fn *const runs[] = {tp_run_normalize, tp_run_cosine,
-                                  tp_run_pair_loss, tp_run_nll,
-                                  tp_run_cross_entropy};
+                                  tp_run_pair_loss};
     tp_point_fn *const points[] = {tp_point_reversed_divide,
                                    tp_point_reciprocal, tp_point_power,
                                    tp_point_add_quotient, tp_point_atan2};
@@ -186,15 +185,35 @@ static bool has_sums_only(const struct tp_operator *row, bool backward)
         tp_point_acosh, tp_point_asinh, tp_point_atanh, tp_point_atan,
         tp_point_hypot, tp_point_rsqrt, tp_point_tan,   tp_point_log_add};
     const enum tp_op_family family = tp_op_family_of(row);
+    const bool shares =
+        row->run == tp_run_softmax || row->run == tp_run_log_softmax;
     if (has_quotients(row, backward) || row->run == tp_run_gelu ||
         row->run == tp_run_bilinear)
         return false;
     return row->run == tp_run_sum || row->run == tp_run_cumsum ||
+           (backward && shares) ||
            family == TP_OP_PRODUCT || family == TP_OP_POOL ||
            family == TP_OP_MOVE ||
            (family == TP_OP_POINT &&
             !(backward &&
               is_among(row, squares, sizeof squares / sizeof *squares)));
+}
+
+/* Losses of classes add over these, and over the targets; what they take is a
+ * logarithm, and the target only a place. */
+static bool may_overflow(const struct tp_replay_call *forward, double largest)
+{
+    const struct tp_array *x = tp_arg_array(forward, "input"),
+                          *target = tp_arg_array(forward, "target"),
+                          *weight = tp_arg_array(forward, "weight");
+    double most = 1, weigh = 1;
+    for (int64_t i = 0; x && i < x->count; i++)
+        most = isfinite(x->value[i]) ? fmax(most, fabs(x->value[i])) : most;
+    for (int64_t i = 0; weight && i < weight->count; i++)
+        weigh = fmax(weigh, fabs(weight->value[i]));
+    const double targets = target ? fmax(1, (double)target->count) : 1;
+    const double classes = x ? (double)x->count / targets : 1;
+    return 2 * most * weigh * fmax(targets, classes) > largest;
 }
 
 static enum wild wildness(const struct tp_replay_call *replay,
@@ -208,6 +227,10 @@ static enum wild wildness(const struct tp_replay_call *replay,
         return TAME; /* the others reach as far as float32                 */
     if (has_sums_only(row, backward))
         return SUMS;
+    if (row->run == tp_run_nll || row->run == tp_run_cross_entropy)
+        return may_overflow(backward ? replay->forward : replay, largest)
+                   ? SQUARE
+                   : TAME;
     add_range(replay, &range);
     return range.most * fmax(range.most, range.terms) > largest ? SQUARE
            : divides && (range.zero || range.most / range.least > largest)
@@ -370,8 +393,10 @@ static bool is_no_float32(const struct tp_replay_call *replay,
                                                               dumped};
     const double least =
         fmax(ldexp(1, -16), 4 * tp_dtype_rounding(dumped->dtype));
+    const bool few = verdict->excess <= (dumped->count == 1 ? TP_REPLAY_STEPS
+                                                            : 1);
     return verdict->operator&& !replay->forward && !replay->cast &&
-           dumped->dtype != TP_FLOAT64 && verdict->excess <= 1 &&
+           dumped->dtype != TP_FLOAT64 && few &&
            sums->error > least * least * sums->size &&
            tp_sum_excess(&sum) > TIMES;
 }

@@ -378,7 +378,7 @@ enum tp_status tp_repair_steps(const struct tp_dump_place *place,
     const struct tp_array *input =
         status == TP_OK ? tp_arg_array(&replay, "input") : NULL;
     if (input && verdict->result == 0)
-        count = tp_sum_terms(&replay, operator, verdict->at, &terms);
+        count = tp_sum_terms(&replay, operator, 0, verdict->at, &terms);
     if (count > 1)
         try_schemes(&r, terms, count, input->dtype);
     free(terms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One element of a norm, a softmax, a variance, a loss or attention, in fp64
+ * One element of a norm, a softmax, a variance or attention, in fp64
  * but for its sums, which are added as they are told. So what few bits lose in
  * them is seen in the result, with its length and its condition: that is what a
  * number of roundings for each operator does not know. Alternative: bounds,
@@ -56,6 +56,7 @@ static double largest_of(const struct line *line)
     return largest;
 }
 
+/* Over that of the largest, or as they are. */
 static double exponentials_of(const struct tp_adder *adder,
                               const struct line *line, double largest)
 {
@@ -129,7 +130,7 @@ static struct tp_inside softmax_of(const struct tp_operator *row,
                                    const struct tp_adder *adder,
                                    const struct line *line, int64_t place)
 {
-    const double largest = largest_of(line);
+    const double largest = adder->plain ? 0 : largest_of(line);
     const double sum = exponentials_of(adder, line, largest);
     const double x = at_of(line, place) - largest;
     if (row->run == tp_run_softmax)
@@ -154,39 +155,6 @@ static struct tp_inside spread_of(const struct tp_operator *row, double divisor,
     return variance && strcmp(row->names, "std") != 0
                ? (struct tp_inside){value, size}
                : (struct tp_inside){sqrt(value), size / sqrt(value + 1e-300)};
-}
-
-/* --- losses --------------------------------------------------------------- */
-
-static bool find_pairs(const struct tp_replay_call *call,
-                       const struct tp_operator *row, struct line *line)
-{
-    const struct tp_array *x = tp_arg_array(call, "input"),
-                          *y = tp_arg_array(call, "target");
-    const bool known =
-        !strcmp(row->names, "mse_loss") || !strcmp(row->names, "l1_loss");
-    if (!known || !x || !y || x->dims != y->dims || x->count != y->count ||
-        memcmp(x->shape, y->shape, (size_t)x->dims * 8) != 0 ||
-        tp_arg(call, "size_average") || tp_arg(call, "reduce") ||
-        !strcmp(tp_arg_text(call, "reduction", "mean"), "none"))
-        return false;
-    *line = (struct line){x->value, x->count, 1, NULL};
-    return x->count > 0;
-}
-
-static struct tp_inside pairs_of(const struct tp_replay_call *call,
-                                 const struct tp_operator *row,
-                                 const struct tp_adder *adder,
-                                 const struct line *line)
-{
-    const double *y = tp_arg_array(call, "target")->value;
-    const bool mean = !strcmp(tp_arg_text(call, "reduction", "mean"), "mean");
-    for (int64_t i = 0; i < line->length; i++) {
-        const double d = line->x[i] - y[i];
-        line->terms[i] = *row->names == 'm' ? d * d : fabs(d);
-    }
-    const double loss = add(adder, line) / (mean ? (double)line->length : 1);
-    return (struct tp_inside){loss, fabs(loss)};
 }
 
 /* --- attention ------------------------------------------------------------ */
@@ -262,8 +230,6 @@ static bool find_terms(const struct tp_replay_call *call,
         *place = found ? at % line->length : 0;
         return found;
     }
-    if (row->run == tp_run_pair_loss)
-        return find_pairs(call, row, line);
     if (row->run == tp_run_softmax || row->run == tp_run_log_softmax)
         return find_line(call, false, at, place, line);
     const bool two = row->run == tp_run_norm &&
@@ -274,19 +240,22 @@ static bool find_terms(const struct tp_replay_call *call,
            find_line(call, true, at, place, line);
 }
 
+bool tp_sum_shifts(const struct tp_operator *row)
+{
+    return row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
+           row->run == tp_run_logsumexp;
+}
+
 static struct tp_inside element_of(const struct tp_replay_call *call,
                                    const struct tp_operator *row, int64_t place,
                                    const struct tp_adder *adder,
                                    const struct line *line)
 {
-    if (row->run == tp_run_pair_loss)
-        return pairs_of(call, row, adder, line);
     if (row->run == tp_run_variance || row->run == tp_run_norm)
         return spread_of(row,
                          (double)line->length - tp_variance_correction(call),
                          adder, line);
-    if (row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
-        row->run == tp_run_logsumexp)
+    if (tp_sum_shifts(row))
         return softmax_of(row, adder, line, place);
     return norm_of(call, adder, line, place, row->run == tp_run_layer_norm);
 }

@@ -5,7 +5,7 @@
 #include "replay/operators.h"
 
 /* Sums that an element is made of, without being one: of norms, softmax,
- * variances, losses and attention. */
+ * variances and attention. */
 
 /* How terms are added up. */
 struct tp_adder {
@@ -14,7 +14,11 @@ struct tp_adder {
     enum tp_dtype dtype;
     int order;
     bool back;
+    bool plain; /* exponentials as they are, not over that of the largest  */
 };
+
+/* Whether that makes a difference. */
+bool tp_sum_shifts(const struct tp_operator *row);
 
 /* An element; what a rounding of the steps between its sums is relative to. */
 struct tp_inside {

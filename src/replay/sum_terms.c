@@ -17,106 +17,11 @@
 #include <string.h>
 
 #include "replay/dtype_round.h"
+#include "replay/loss_terms.h"
+#include "replay/product_terms.h"
 #include "replay/sum_inside.h"
 
 /* --- terms ---------------------------------------------------------------- */
-
-/* Products along the last axis of x, and the bias. */
-static int64_t linear_terms(const struct tp_replay_call *call, int64_t at,
-                            double **terms)
-{
-    const struct tp_array *x = tp_arg_array(call, "input"),
-                          *w = tp_arg_array(call, "weight"),
-                          *bias = tp_arg_array(call, "bias");
-    if (!x || !w || x->dims < 1 || w->dims != 2 || w->shape[1] < 1)
-        return 0;
-    const int64_t k = w->shape[1], row = at / w->shape[0],
-                  column = at % w->shape[0];
-    if ((row + 1) * k > x->count || !(*terms = calloc((size_t)k + 1, 8)))
-        return 0;
-    for (int64_t i = 0; i < k; i++)
-        (*terms)[i] = x->value[row * k + i] * w->value[column * k + i];
-    if (bias)
-        (*terms)[k] = bias->value[column];
-    return bias ? k + 1 : k;
-}
-
-/* Of stacks of matrices, or a stack and one matrix or vector; room for one term
- * more. */
-static int64_t product_terms(const struct tp_array *x, const struct tp_array *y,
-                             int64_t at, double **terms)
-{
-    if (!x || !y || x->dims < 2 || y->dims < 1)
-        return 0;
-    const bool vector = y->dims == 1;
-    const int64_t rows = x->shape[x->dims - 2], k = x->shape[x->dims - 1],
-                  columns = vector ? 1 : y->shape[y->dims - 1];
-    if (k < 1 || columns < 1 || rows < 1 ||
-        y->shape[vector ? 0 : y->dims - 2] != k)
-        return 0;
-    const int64_t stack = at / (rows * columns), stacks = x->count / (rows * k);
-    const bool same =
-        x->dims == y->dims &&
-        !memcmp(x->shape, y->shape, (size_t)(x->dims - 2) * sizeof *x->shape);
-    if (stack >= stacks || (!same && y->dims > 2) ||
-        !(*terms = calloc((size_t)k + 1, 8)))
-        return 0;
-    const double *left = x->value + (at / columns) * k;
-    const double *right =
-        y->value + (same ? stack * k * columns : 0) + at % columns;
-    for (int64_t i = 0; i < k; i++)
-        (*terms)[i] = left[i] * right[i * columns];
-    return k;
-}
-
-/* The element of a tensor that is broadcast to the result's element `at`. */
-static double broadcast_at(const struct tp_array *array,
-                           const struct tp_array *result, int64_t at)
-{
-    int64_t index = 0, step = 1;
-    for (int i = 0; i < result->dims; i++) {
-        const int axis = array->dims - 1 - i;
-        const int64_t length = result->shape[result->dims - 1 - i];
-        if (axis >= 0 && array->shape[axis] > 1)
-            index += at % length * step;
-        step *= axis >= 0 ? array->shape[axis] : 1;
-        at /= length;
-    }
-    return array->value[index];
-}
-
-/* A product that is added to something, each with a factor. */
-static int64_t added_terms(const struct tp_replay_call *call,
-                           const char *const names[2], int64_t at,
-                           double **terms)
-{
-    const struct tp_array *to = tp_arg_array(call, "input");
-    if (!to || !to->count || call->output_count != 1)
-        return 0;
-    const int64_t count = product_terms(
-        tp_arg_array(call, names[0]), tp_arg_array(call, names[1]), at, terms);
-    for (int64_t i = 0; i < count; i++)
-        (*terms)[i] *= tp_arg_real(call, "alpha", 1);
-    if (count)
-        (*terms)[count] = tp_arg_real(call, "beta", 1) *
-                          broadcast_at(to, &call->outputs[0], at);
-    return count ? count + 1 : 0;
-}
-
-/* The operands of products that are added to something; NULL: it is none. */
-static const char *const *added_operands(const struct tp_operator *row)
-{
-    static const struct {
-        tp_kernel_fn *run;
-        const char *names[2];
-    } sums[] = {{tp_run_addmm, {"mat1", "mat2"}},
-                {tp_run_baddbmm, {"batch1", "batch2"}},
-                {tp_run_addmv, {"mat", "vec"}}};
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        if (row->run == sums[i].run)
-            return sums[i].names;
-    return NULL;
-}
 
 /* Of a sum of all elements, or along one axis. */
 static int64_t axis_terms(const struct tp_replay_call *call, bool mean,
@@ -146,20 +51,20 @@ static int64_t axis_terms(const struct tp_replay_call *call, bool mean,
 }
 
 int64_t tp_sum_terms(const struct tp_replay_call *call,
-                     const struct tp_operator *row, int64_t at, double **terms)
+                     const struct tp_operator *row, size_t result, int64_t at,
+                     double **terms)
 {
     *terms = NULL;
-    if (call->forward)
-        return 0;
-    const char *const *added = added_operands(row);
-    return added                       ? added_terms(call, added, at, terms)
-           : row->run == tp_run_linear ? linear_terms(call, at, terms)
-           : row->run == tp_run_matmul
-               ? product_terms(tp_arg_array(call, "input"),
-                               tp_arg_array(call, "other"), at, terms)
-           : row->run == tp_run_sum
+    return row->run == tp_run_sum && !call->forward
                ? axis_terms(call, !strcmp(row->names, "mean"), at, terms)
-               : 0;
+               : tp_product_terms(call, row, result, at, terms);
+}
+
+static int64_t terms_at(const struct tp_sum *sum, int64_t at, double **terms)
+{
+    return tp_sum_terms(sum->call, sum->row,
+                        (size_t)(sum->computed - sum->call->outputs), at,
+                        terms);
 }
 
 /* --- orders --------------------------------------------------------------- */
@@ -173,7 +78,7 @@ static const struct {
               {16, 0, false}, {32, 0, false}, {64, 0, false},  {1, 16, false},
               {1, 32, false}, {1, 64, false}, {1, 128, false}, {1, 256, false},
               {1, 4, true},   {1, 8, true},   {1, 16, true},   {1, 32, true},
-              {1, 64, true}};
+              {1, 64, true},  {1, 128, true}};
 
 enum { ORDERS = sizeof orders / sizeof *orders, LANES = 64, ELEMENTS = 64 };
 
@@ -201,10 +106,14 @@ static double add_up(const struct tp_adder *adder, const double *terms,
 
 /* How far elements are from an order, and this from itself backwards, over the
  * magnitudes of their terms: the largest. Of sums inside of elements what is
- * left of their errors, too, in squares. */
+ * left of their errors, too, in squares; each order once more with plain
+ * exponentials. */
+enum { FITS = 2 * ORDERS };
+
 struct fit {
-    double off[ORDERS], matter[ORDERS], left[ORDERS], error;
+    double off[FITS], matter[FITS], left[FITS], error;
     bool inside;
+    int count; /* of these                                                 */
 };
 
 /* An element in one order, from both ends; the magnitudes of its terms, and the
@@ -213,13 +122,19 @@ struct ends {
     double there, back, size, last;
 };
 
+/* Sums may leave the range of their dtype. */
+static double distance(double a, double b)
+{
+    return a == b ? 0 : fabs(a - b);
+}
+
 static void see_order(const struct tp_sum *sum, int64_t at,
                       const struct ends *ends, struct fit *fit, int order)
 {
     const double dumped = sum->dumped->value[at];
-    const double off =
-        fmin(fabs(dumped - ends->there), fabs(dumped - ends->back));
-    const double matter = fabs(ends->there - ends->back) + ends->last;
+    const double off = fmin(distance(dumped, ends->there),
+                            distance(dumped, ends->back));
+    const double matter = distance(ends->there, ends->back) + ends->last;
     fit->off[order] = fmax(fit->off[order], off / ends->size);
     fit->matter[order] = fmax(fit->matter[order], matter / ends->size);
     fit->left[order] += off * off;
@@ -229,12 +144,12 @@ static bool see_terms(const struct tp_sum *sum, int64_t at, enum tp_dtype dtype,
                       struct fit *fit)
 {
     double *terms, size = 0;
-    const int64_t count = tp_sum_terms(sum->call, sum->row, at, &terms);
+    const int64_t count = terms_at(sum, at, &terms);
     for (int64_t i = 0; i < count; i++)
         size += fabs(terms[i]);
     for (int i = 0; i < ORDERS && size > 0; i++) {
-        const struct tp_adder there = {add_up, dtype, i, false};
-        const struct tp_adder back = {add_up, dtype, i, true};
+        const struct tp_adder there = {add_up, dtype, i, false, false};
+        const struct tp_adder back = {add_up, dtype, i, true, false};
         struct ends ends = {add_up(&there, terms, count),
                             add_up(&back, terms, count), size, 0};
         ends.last = 2 * tp_dtype_rounding(dtype) * fabs(ends.there);
@@ -250,9 +165,11 @@ static bool see_inside(const struct tp_sum *sum, int64_t at,
 {
     const double u =
         fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
-    for (int i = 0; i < ORDERS; i++) {
-        const struct tp_adder there = {add_up, dtype, i, false};
-        const struct tp_adder back = {add_up, dtype, i, true};
+    fit->count = tp_sum_shifts(sum->row) ? FITS : ORDERS;
+    for (int i = 0; i < fit->count; i++) {
+        const bool plain = i >= ORDERS;
+        const struct tp_adder there = {add_up, dtype, i % ORDERS, false, plain};
+        const struct tp_adder back = {add_up, dtype, i % ORDERS, true, plain};
         struct tp_inside one, other;
         if (!tp_sum_inside(sum->call, sum->row, at, &back, &other) ||
             !tp_sum_inside(sum->call, sum->row, at, &there, &one))
@@ -267,13 +184,42 @@ static bool see_inside(const struct tp_sum *sum, int64_t at,
     return true;
 }
 
+/* Steps on the way to each loss are rounded, too, one by one: what is left of
+ * that is the rounding of the result. */
+static bool see_losses(const struct tp_sum *sum, enum tp_dtype dtype,
+                       struct fit *fit)
+{
+    struct tp_tape tape;
+    if (!tp_loss_terms(sum->call, sum->row, &tape))
+        return false;
+    const double u =
+        fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
+    const double size = fabs(sum->computed->value[0]);
+    const int64_t count = (int64_t)tape.count;
+    for (int i = 0; i < ORDERS && size > 0; i++) {
+        const struct tp_adder there = {add_up, dtype, i, false, false};
+        const struct tp_adder back = {add_up, dtype, i, true, false};
+        const struct ends ends = {
+            add_up(&there, tape.values, count) / tape.divisor,
+            add_up(&back, tape.values, count) / tape.divisor, size, u * size};
+        see_order(sum, 0, &ends, fit, i);
+    }
+    free(tape.values);
+    fit->error += pow(sum->dumped->value[0] - sum->computed->value[0], 2);
+    fit->inside = true;
+    return true;
+}
+
 static bool see_element(const struct tp_sum *sum, int64_t at,
                         enum tp_dtype dtype, struct fit *fit)
 {
-    return see_terms(sum, at, dtype, fit) ||
+    return see_terms(sum, at, dtype, fit) || see_losses(sum, dtype, fit) ||
            (isfinite(sum->dumped->value[at]) &&
             see_inside(sum, at, dtype, fit));
 }
+
+/* Elements that tell an order from others. */
+enum { MANY = 16 };
 
 /* Elements as near to an order as this is to itself. Fewer bits than the
  * tensors have are told from any small error: they explain it, not only bound
@@ -282,7 +228,7 @@ static bool see_element(const struct tp_sum *sum, int64_t at,
 static bool fits_order(const struct tp_sum *sum, const struct fit *fit,
                        int order, enum tp_dtype dtype)
 {
-    enum { MANY = 16, BITS = 16 };
+    enum { BITS = 16 };
     const double u = tp_dtype_rounding(sum->computed->dtype);
     const bool bounded = fit->off[order] <= 2 * fit->matter[order];
     if (!fit->inside || !(tp_dtype_rounding(dtype) > u))
@@ -291,10 +237,21 @@ static bool fits_order(const struct tp_sum *sum, const struct fit *fit,
            (sum->computed->count >= MANY || fit->off[order] <= BITS * u);
 }
 
+/* To the last bit; of sums inside of elements whatever is off goes with it, if
+ * it is not a few, to which some order is near. */
+static bool fits_exactly(const struct tp_sum *sum, const struct fit *fit,
+                         int order)
+{
+    return fit->inside ? sum->computed->count >= MANY &&
+                             fit->off[order] <= 2 * fit->matter[order] &&
+                             16 * fit->left[order] <= fit->error
+                       : fit->off[order] <= 0;
+}
+
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known)
 {
-    struct fit fit = {.error = 0};
+    struct fit fit = {.error = 0, .count = ORDERS};
     const int64_t count = sum->computed->count;
     const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
     double worst = 0;
@@ -313,8 +270,8 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
         seen = see_element(sum, at, dtype, &fit);
     }
     *known = seen && !fit.inside;
-    for (int i = 0; i < ORDERS && seen; i++)
-        if (exactly ? fit.off[i] <= 0 : fits_order(sum, &fit, i, dtype))
+    for (int i = 0; i < fit.count && seen; i++)
+        if (exactly ? fits_exactly(sum, &fit, i) : fits_order(sum, &fit, i, dtype))
             return true;
     return false;
 }
@@ -326,6 +283,31 @@ static double cut(double value)
     return fabs((double)single) > fabs(value) ? nextafterf(single, 0) : single;
 }
 
+/* Of losses: the error over that of the sum, the rounding of the result, and of
+ * each loss in the dtype of the tensors by itself. */
+static double losses_excess(const struct tp_sum *sum)
+{
+    struct tp_tape tape;
+    if (!tp_loss_terms(sum->call, sum->row, &tape))
+        return 0;
+    const size_t count = tape.count;
+    const double right = sum->computed->value[0];
+    const double u = tp_dtype_rounding(sum->computed->dtype);
+    double there = 0, back = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        there = cut(there + tape.values[i]);
+        back = cut(back + tape.values[count - 1 - i]);
+        squares += tape.values[i] * tape.values[i];
+    }
+    free(tape.values);
+    const double cuts = fmax(fabs(there / tape.divisor - right),
+                             fabs(back / tape.divisor - right));
+    const double usual = cuts + u * fabs(right) +
+                         2 * sum->call->own * sqrt(squares) / tape.divisor +
+                         tp_dtype_underflow(sum->computed->dtype);
+    return fabs(sum->dumped->value[0] - right) / usual;
+}
+
 double tp_sum_excess(const struct tp_sum *sum)
 {
     const int64_t count = sum->computed->count;
@@ -335,7 +317,7 @@ double tp_sum_excess(const struct tp_sum *sum)
     double off = 0, usual = 0, *terms;
     for (int64_t at = 0; at < count; at += step) {
         const double right = sum->computed->value[at];
-        const int64_t length = tp_sum_terms(sum->call, sum->row, at, &terms);
+        const int64_t length = terms_at(sum, at, &terms);
         double there = 0, back = 0;
         for (int64_t i = 0; i < length; i++) {
             there = cut(there + terms[i]);
@@ -343,7 +325,7 @@ double tp_sum_excess(const struct tp_sum *sum)
         }
         free(terms);
         if (length == 0)
-            return 0;
+            return losses_excess(sum);
         const double cuts = fmax(fabs(there - right), fabs(back - right));
         const double error = sum->dumped->value[at] - right;
         off += error * error;
@@ -374,10 +356,8 @@ static void keep_firsts(const struct tp_sum *of, const double *terms,
 /* Terms with what is added at the end, a bias, as the first one: it stays. */
 static int64_t terms_of(const struct tp_sum *sum, int64_t at, double **terms)
 {
-    const int64_t count = tp_sum_terms(sum->call, sum->row, at, terms);
-    if (count > 1 &&
-        (added_operands(sum->row) ||
-         (sum->row->run == tp_run_linear && tp_arg_array(sum->call, "bias")))) {
+    const int64_t count = terms_at(sum, at, terms);
+    if (count > 1 && tp_product_adds(sum->call, sum->row)) {
         const double bias = (*terms)[count - 1];
         memmove(*terms + 1, *terms, (size_t)(count - 1) * sizeof **terms);
         **terms = bias;

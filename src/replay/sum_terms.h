@@ -6,12 +6,13 @@
 
 /* What an element of a result is the sum of. */
 
-/* The terms of element `at` of a loaded forward call's only result, to be
- * freed; their number, 0: none are known. */
+/* The terms of element `at` of a result of a loaded call, to be freed; their
+ * number, 0: none are known. Those of gradients need what was computed. */
 int64_t tp_sum_terms(const struct tp_replay_call *call,
-                     const struct tp_operator *row, int64_t at, double **terms);
+                     const struct tp_operator *row, size_t result, int64_t at,
+                     double **terms);
 
-/* A result that was computed, and as it was dumped. */
+/* A result that was computed, one of the call's outputs, and as it was dumped. */
 struct tp_sum {
     const struct tp_replay_call *call;
     const struct tp_operator *row;
