@@ -157,13 +157,15 @@ static double off_with(struct tp_tries *t, const char *name, double power)
     return t->call.output_count == t->count ? tp_tries_misfit(t) : INFINITY;
 }
 
-/* The error has one valley, as each element goes one way with eps. */
+/* The error has one valley, as each element goes one way with eps. The factor
+ * of a row may be kept in few bits, as another eps would have it, too. */
 bool tp_try_any_eps(struct tp_tries *t)
 {
-    enum { LEAST = 16, STEPS = 60 };
+    enum { LEAST = 16, STEPS = 60, ROUNDINGS = 3 };
     const char *const name = name_of_eps(t);
     double low = -13, high = 3;
-    if (!name || t->dumped[t->verdict->result].count < LEAST)
+    if (!name || t->dumped[t->verdict->result].count < LEAST ||
+        (t->strict && !(t->verdict->relative > ROUNDINGS * t->call.own)))
         return false;
     for (int i = 0; i < STEPS; i++) {
         const double a = low + (high - low) / 3, b = high - (high - low) / 3;

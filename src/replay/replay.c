@@ -121,10 +121,12 @@ struct sums {
  * zero. */
 struct range {
     double least, most, terms;
+    double longest; /* of all axes                                          */
     bool zero;
 };
 
-static void add_range(const struct tp_replay_call *replay, struct range *range)
+static void add_range(const struct tp_replay_call *replay, bool all,
+                      struct range *range)
 {
     double given = 1, made = 1;
     for (size_t i = 0; i < replay->call->count; i++) {
@@ -139,12 +141,14 @@ static void add_range(const struct tp_replay_call *replay, struct range *range)
         }
         if (array->value)
             given = fmax(given, (double)array->count);
+        for (int k = 0; array->value && k < array->dims; k++)
+            range->longest = fmax(range->longest, (double)array->shape[k]);
     }
     for (size_t i = 0; i < replay->output_count; i++)
         made = fmax(made, (double)replay->outputs[i].count);
     range->terms = fmax(range->terms, given / made);
-    if (replay->forward)
-        add_range(replay->forward, range);
+    if (replay->forward && all)
+        add_range(replay->forward, all, range);
 }
 
 /* How what lies between arguments and results may be too large for a dtype: by
@@ -165,8 +169,7 @@ static bool is_among(const struct tp_operator *row, tp_point_fn *const *points,
 static bool has_quotients(const struct tp_operator *row, bool backward)
 {
     tp_kernel_fn *const runs[] = {tp_run_normalize, tp_run_cosine,
-                                  tp_run_pair_loss, tp_run_nll,
-                                  tp_run_cross_entropy};
+                                  tp_run_pair_loss};
     tp_point_fn *const points[] = {tp_point_reversed_divide,
                                    tp_point_reciprocal, tp_point_power,
                                    tp_point_add_quotient, tp_point_atan2};
@@ -197,18 +200,42 @@ static bool has_sums_only(const struct tp_operator *row, bool backward)
               is_among(row, squares, sizeof squares / sizeof *squares)));
 }
 
+static bool is_of_classes(const struct tp_operator *row)
+{
+    return row->run == tp_run_cross_entropy || row->run == tp_run_nll;
+}
+
+/* Of softmax, of what it is given alone: a difference, or a sum of gradients;
+ * and a sum of as many numbers up to 1. */
+static enum wild wildness_of_shares(const struct tp_replay_call *replay,
+                                    double largest)
+{
+    struct range range = {INFINITY, 0, 1, 1, false};
+    add_range(replay, false, &range);
+    return range.most * (replay->forward ? range.longest : 2) > largest ||
+                   range.longest > largest
+               ? SQUARE
+               : TAME;
+}
+
 static enum wild wildness(const struct tp_replay_call *replay,
                           const struct tp_operator *row, enum tp_dtype dtype)
 {
-    struct range range = {INFINITY, 1, 1, false};
+    struct range range = {INFINITY, 1, 1, 1, false};
     const double largest = tp_dtype_largest(dtype);
-    const bool backward = replay->forward != NULL;
-    const bool divides = has_quotients(row, backward);
+    const bool backward = replay->forward != NULL, classes = is_of_classes(row);
+    const bool weighted =
+        tp_arg_array(backward ? replay->forward : replay, "weight") != NULL;
+    const bool divides = classes ? weighted : has_quotients(row, backward);
+    const bool each = replay->output_count > 0 && replay->outputs[0].dims > 0;
     if (dtype != TP_FLOAT16)
         return TAME; /* the others reach as far as float32                 */
     if (has_sums_only(row, backward))
         return SUMS;
-    add_range(replay, &range);
+    if (row->run == tp_run_softmax || row->run == tp_run_softmin ||
+        row->run == tp_run_log_softmax || (classes && !weighted && each))
+        return wildness_of_shares(replay, largest);
+    add_range(replay, true, &range);
     return range.most * fmax(range.most, range.terms) > largest ? SQUARE
            : divides && (range.zero || range.most / range.least > largest)
                ? QUOTIENT
@@ -367,12 +394,12 @@ static bool is_no_float32(const struct tp_replay_call *replay,
 {
     enum { TIMES = 3 };
     const struct tp_sum sum = {replay, verdict->operator, & replay->outputs[0],
-                                                              dumped};
+                               dumped};
     const double least =
         fmax(ldexp(1, -16), 4 * tp_dtype_rounding(dumped->dtype));
     return verdict->operator&& !replay->forward && !replay->cast &&
            dumped->dtype != TP_FLOAT64 && verdict->excess <= 1 &&
-           sums->error > least * least * sums->size &&
+           sums->error> least * least * sums->size &&
            tp_sum_excess(&sum) > TIMES;
 }
 
@@ -393,11 +420,10 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                          "the file of a result has another shape");
     if (status == TP_OK) {
         compare(replay, &dumped, result, sums, verdict);
-        verdict->suspect =
-            result == 0 && replay->output_count == 1 &&
-            tp_dtype_rounding(dumped.dtype) > 0 &&
-            (is_scaled(sums, dumped.dtype) ||
-             is_no_float32(replay, verdict, sums, &dumped));
+        verdict->suspect = result == 0 && replay->output_count == 1 &&
+                           tp_dtype_rounding(dumped.dtype) > 0 &&
+                           (is_scaled(sums, dumped.dtype) ||
+                            is_no_float32(replay, verdict, sums, &dumped));
     }
     verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);
