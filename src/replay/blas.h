@@ -19,8 +19,9 @@ struct tp_blas {
                   blasint ldb, float beta, float *c, blasint ldc);
 };
 
-/* Loads it, to run on one thread. TP_E_UNSUPPORTED where it is not installed.
- * tp_blas_close() is for a library that was opened. */
+/* Loads it, to run on one thread, and for the caller alone until
+ * tp_blas_close(), for what was opened. TP_E_UNSUPPORTED where it is not
+ * installed. */
 enum tp_status tp_blas_open(struct tp_blas *blas, struct tp_error *err);
 void tp_blas_close(struct tp_blas *blas);
 

@@ -74,32 +74,42 @@ static void say_from(struct tp_tries *t, const char *what,
     }
 }
 
-/* Whether all tensors of two calls are the same. What cannot be read is not. */
+/* Whether all tensors of two calls are the same, whatever numbers and texts go
+ * with them. What cannot be read is not. */
 static bool same_tensors(const struct tp_replay_call *a,
                          const struct tp_replay_call *b)
 {
-    bool same = a->call->count == b->call->count;
-    for (size_t i = 0; same && i < a->call->count; i++)
-        if (a->arrays[i].value || b->arrays[i].value)
-            same = a->arrays[i].value && b->arrays[i].value &&
-                   same_values(&a->arrays[i], &b->arrays[i]);
-    return same;
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a->call->count && !a->arrays[i].value)
+            i++;
+        while (j < b->call->count && !b->arrays[j].value)
+            j++;
+        if (i == a->call->count || j == b->call->count)
+            return i == a->call->count && j == b->call->count;
+        if (!same_values(&a->arrays[i], &b->arrays[j]))
+            return false;
+    }
 }
 
-/* Whether all tensors that go into an earlier call go into this one, too: then
- * it gives the same, right or wrong. */
-static bool has_same_given(const struct tp_tries *t, const struct other *other)
+/* What an earlier call was given of what this one is: all of it, so that it
+ * gives the same, right or wrong; all tensors, with other settings; others. */
+enum given { ALL, TENSORS, OTHERS };
+
+static enum given given_to(const struct tp_tries *t, const struct other *other)
 {
     struct tp_error err = {0};
     struct tp_replay_call call = {.place = other->place,
                                   .call = other->call,
                                   .signature = t->call.signature};
-    bool same =
+    const bool same =
         tp_replay_call_load(&call, &err) == TP_OK &&
         same_tensors(&t->call, &call) &&
         (!t->call.forward || same_tensors(t->call.forward, call.forward));
     tp_replay_call_clear(&call);
-    return same;
+    return !same                                          ? OTHERS
+           : t->call.call->count == other->call->count ? ALL
+                                                          : TENSORS;
 }
 
 /* Whether a result is that of an earlier call, of other arguments. */
@@ -135,18 +145,28 @@ static bool is_telling(const struct tp_array *array)
     return bits >= LEAST;
 }
 
-bool tp_try_kept(struct tp_tries *t)
+static bool try_kept(struct tp_tries *t, enum given given)
 {
     struct other others[CALLS_BACK + 1];
     const size_t count = is_telling(&t->dumped[t->verdict->result])
                              ? find_others(t, others)
                              : 0;
     for (size_t i = 0; i < count; i++)
-        if (is_kept(t, &others[i]) && !has_same_given(t, &others[i])) {
+        if (is_kept(t, &others[i]) && given_to(t, &others[i]) == given) {
             say_from(t, "it is the result of", &others[i]);
             return true;
         }
     return false;
+}
+
+bool tp_try_kept(struct tp_tries *t)
+{
+    return try_kept(t, OTHERS);
+}
+
+bool tp_try_kept_otherwise(struct tp_tries *t)
+{
+    return try_kept(t, TENSORS);
 }
 
 /* Whether a tensor of an earlier call in the place of this one's fits: of the

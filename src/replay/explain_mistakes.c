@@ -145,7 +145,8 @@ bool tp_try_eps(struct tp_tries *t)
     return false;
 }
 
-/* What is left of the error with an eps of 10^power. */
+/* What is left of the error with an eps of 10^power, in roundings: what those
+ * of a result in few bits leave is nothing to one in many. */
 static double off_with(struct tp_tries *t, const char *name, double power)
 {
     const struct tp_json value = {.kind = TP_JSON_REAL, .real = pow(10, power)};
@@ -153,16 +154,18 @@ static double off_with(struct tp_tries *t, const char *name, double power)
     set(t, name, &value);
     tp_tries_run(t, &off);
     set(t, name, NULL);
-    return t->call.output_count == t->count ? off : INFINITY;
+    return t->call.output_count == t->count ? tp_tries_misfit(t) : INFINITY;
 }
 
-/* The error has one valley, as each element goes one way with eps. */
+/* The error has one valley, as each element goes one way with eps. The factor
+ * of a row may be kept in few bits, as another eps would have it, too. */
 bool tp_try_any_eps(struct tp_tries *t)
 {
-    enum { LEAST = 16, STEPS = 60 };
+    enum { LEAST = 16, STEPS = 60, ROUNDINGS = 3 };
     const char *const name = name_of_eps(t);
     double low = -13, high = 3;
-    if (!name || t->dumped[t->verdict->result].count < LEAST)
+    if (!name || t->dumped[t->verdict->result].count < LEAST ||
+        (t->strict && !(t->verdict->relative > ROUNDINGS * t->call.own)))
         return false;
     for (int i = 0; i < STEPS; i++) {
         const double a = low + (high - low) / 3, b = high - (high - low) / 3;

@@ -108,11 +108,14 @@ static void round_given(struct tp_replay_call *call, int bits, double **saved,
 }
 
 /* Whether the recorded errors are those that `simulated` has from `right`: of
- * the same size, and at the same elements. */
+ * the same size, and at the same elements, of which there are enough. */
 static bool is_like(const struct tp_array *right, const double *simulated,
                     int bits, const struct tp_array *dumped)
 {
+    enum { ENOUGH = 16 };
     double product = 0, ours = 0, theirs = 0;
+    if (right->count < ENOUGH)
+        return false;
     for (int64_t i = 0; i < right->count; i++) {
         const double v = right->value[i];
         const double e = dumped->value[i] - v;

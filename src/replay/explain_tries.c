@@ -39,6 +39,21 @@ bool tp_tries_run(struct tp_tries *t, double *off)
     return worst <= 1;
 }
 
+double tp_tries_misfit(const struct tp_tries *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tp_array *dumped = &t->dumped[i];
+        const double u = tp_dtype_rounding(dumped->dtype);
+        double size = 0;
+        for (int64_t k = 0; k < dumped->count; k++)
+            size += isfinite(dumped->value[k]) ? pow(dumped->value[k], 2) : 0;
+        if (u > 0 && size > 0)
+            sum += squares_off(&t->call.outputs[i], dumped) / (u * u * size);
+    }
+    return sqrt(sum);
+}
+
 bool tp_tries_fit(struct tp_tries *t)
 {
     double off;

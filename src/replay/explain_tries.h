@@ -29,8 +29,12 @@ struct tp_tries {
  * what was dumped. `off`: the difference by norms, of finite elements. */
 bool tp_tries_run(struct tp_tries *t, double *off);
 
-/* The same of a mistake: it has to take away half of the error, too, or it is
- * only that the limits are wide. */
+/* The results as they now are from what was dumped, each by norms over one
+ * rounding of its dtype. */
+double tp_tries_misfit(const struct tp_tries *t);
+
+/* As tp_tries_run() of a mistake: it has to take away half of the error, too,
+ * or it is only that the limits are wide. */
 bool tp_tries_fit(struct tp_tries *t);
 
 /* The call that has the arguments: of a backward call that whose gradients it
@@ -55,6 +59,7 @@ bool tp_try_formula(struct tp_tries *t);
 bool tp_try_mask(struct tp_tries *t);
 bool tp_try_axis(struct tp_tries *t);
 bool tp_try_kept(struct tp_tries *t);
+bool tp_try_kept_otherwise(struct tp_tries *t); /* of the same tensors      */
 bool tp_try_stale(struct tp_tries *t);
 bool tp_try_scale(struct tp_tries *t);
 bool tp_try_region(struct tp_tries *t);

@@ -121,10 +121,12 @@ struct sums {
  * zero. */
 struct range {
     double least, most, terms;
+    double longest; /* of all axes                                          */
     bool zero;
 };
 
-static void add_range(const struct tp_replay_call *replay, struct range *range)
+static void add_range(const struct tp_replay_call *replay, bool all,
+                      struct range *range)
 {
     double given = 1, made = 1;
     for (size_t i = 0; i < replay->call->count; i++) {
@@ -139,12 +141,14 @@ static void add_range(const struct tp_replay_call *replay, struct range *range)
         }
         if (array->value)
             given = fmax(given, (double)array->count);
+        for (int k = 0; array->value && k < array->dims; k++)
+            range->longest = fmax(range->longest, (double)array->shape[k]);
     }
     for (size_t i = 0; i < replay->output_count; i++)
         made = fmax(made, (double)replay->outputs[i].count);
     range->terms = fmax(range->terms, given / made);
-    if (replay->forward)
-        add_range(replay->forward, range);
+    if (replay->forward && all)
+        add_range(replay->forward, all, range);
 }
 
 /* How what lies between arguments and results may be too large for a dtype: by
@@ -185,13 +189,10 @@ static bool has_sums_only(const struct tp_operator *row, bool backward)
         tp_point_acosh, tp_point_asinh, tp_point_atanh, tp_point_atan,
         tp_point_hypot, tp_point_rsqrt, tp_point_tan,   tp_point_log_add};
     const enum tp_op_family family = tp_op_family_of(row);
-    const bool shares =
-        row->run == tp_run_softmax || row->run == tp_run_log_softmax;
     if (has_quotients(row, backward) || row->run == tp_run_gelu ||
         row->run == tp_run_bilinear)
         return false;
     return row->run == tp_run_sum || row->run == tp_run_cumsum ||
-           (backward && shares) ||
            family == TP_OP_PRODUCT || family == TP_OP_POOL ||
            family == TP_OP_MOVE ||
            (family == TP_OP_POINT &&
@@ -199,39 +200,59 @@ static bool has_sums_only(const struct tp_operator *row, bool backward)
               is_among(row, squares, sizeof squares / sizeof *squares)));
 }
 
-/* Losses of classes add over these, and over the targets; what they take is a
- * logarithm, and the target only a place. */
+static bool is_of_classes(const struct tp_operator *row)
+{
+    return row->run == tp_run_cross_entropy || row->run == tp_run_nll;
+}
+
+/* Of softmax, of what it is given alone: a difference, or a sum of gradients;
+ * and a sum of as many numbers up to 1. */
+static enum wild wildness_of_shares(const struct tp_replay_call *replay,
+                                    double largest)
+{
+    struct range range = {INFINITY, 0, 1, 1, false};
+    add_range(replay, false, &range);
+    return range.most * (replay->forward ? range.longest : 2) > largest ||
+                   range.longest > largest
+               ? SQUARE
+               : TAME;
+}
+
+/* Losses of classes add over these, and over the targets; what they take are
+ * logarithms, and a target is only a place. */
 static bool may_overflow(const struct tp_replay_call *forward, double largest)
 {
     const struct tp_array *x = tp_arg_array(forward, "input"),
-                          *target = tp_arg_array(forward, "target"),
-                          *weight = tp_arg_array(forward, "weight");
-    double most = 1, weigh = 1;
+                          *target = tp_arg_array(forward, "target");
+    double most = 1;
     for (int64_t i = 0; x && i < x->count; i++)
         most = isfinite(x->value[i]) ? fmax(most, fabs(x->value[i])) : most;
-    for (int64_t i = 0; weight && i < weight->count; i++)
-        weigh = fmax(weigh, fabs(weight->value[i]));
     const double targets = target ? fmax(1, (double)target->count) : 1;
     const double classes = x ? (double)x->count / targets : 1;
-    return 2 * most * weigh * fmax(targets, classes) > largest;
+    return 2 * most * fmax(targets, classes) > largest;
 }
 
 static enum wild wildness(const struct tp_replay_call *replay,
                           const struct tp_operator *row, enum tp_dtype dtype)
 {
-    struct range range = {INFINITY, 1, 1, false};
+    struct range range = {INFINITY, 1, 1, 1, false};
     const double largest = tp_dtype_largest(dtype);
-    const bool backward = replay->forward != NULL;
-    const bool divides = has_quotients(row, backward);
+    const bool backward = replay->forward != NULL, classes = is_of_classes(row);
+    const bool weighted =
+        tp_arg_array(backward ? replay->forward : replay, "weight") != NULL;
+    const bool divides = classes ? weighted : has_quotients(row, backward);
     if (dtype != TP_FLOAT16)
         return TAME; /* the others reach as far as float32                 */
     if (has_sums_only(row, backward))
         return SUMS;
-    if (row->run == tp_run_nll || row->run == tp_run_cross_entropy)
+    if (row->run == tp_run_softmax || row->run == tp_run_softmin ||
+        row->run == tp_run_log_softmax)
+        return wildness_of_shares(replay, largest);
+    if (classes && !weighted)
         return may_overflow(backward ? replay->forward : replay, largest)
                    ? SQUARE
                    : TAME;
-    add_range(replay, &range);
+    add_range(replay, true, &range);
     return range.most * fmax(range.most, range.terms) > largest ? SQUARE
            : divides && (range.zero || range.most / range.least > largest)
                ? QUOTIENT
@@ -390,7 +411,7 @@ static bool is_no_float32(const struct tp_replay_call *replay,
 {
     enum { TIMES = 3 };
     const struct tp_sum sum = {replay, verdict->operator, & replay->outputs[0],
-                                                              dumped};
+                               dumped};
     const double least =
         fmax(ldexp(1, -16), 4 * tp_dtype_rounding(dumped->dtype));
     const bool few = verdict->excess <= (dumped->count == 1 ? TP_REPLAY_STEPS
@@ -418,11 +439,10 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                          "the file of a result has another shape");
     if (status == TP_OK) {
         compare(replay, &dumped, result, sums, verdict);
-        verdict->suspect =
-            result == 0 && replay->output_count == 1 &&
-            tp_dtype_rounding(dumped.dtype) > 0 &&
-            (is_scaled(sums, dumped.dtype) ||
-             is_no_float32(replay, verdict, sums, &dumped));
+        verdict->suspect = result == 0 && replay->output_count == 1 &&
+                           tp_dtype_rounding(dumped.dtype) > 0 &&
+                           (is_scaled(sums, dumped.dtype) ||
+                            is_no_float32(replay, verdict, sums, &dumped));
     }
     verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);

@@ -95,6 +95,7 @@ static void try_all(struct tp_tries *t)
                     {TP_EXPLAIN_LOST, tp_try_lost},
                     {TP_EXPLAIN_SCALE, tp_try_scale},
                     {TP_EXPLAIN_EPS, tp_try_any_eps},
+                    {TP_EXPLAIN_KEPT, tp_try_kept_otherwise},
                     {TP_EXPLAIN_STEPS, tp_try_steps},
                     {TP_EXPLAIN_REGION, tp_try_region},
                     {TP_EXPLAIN_UNLIKE, tp_try_unlike}};

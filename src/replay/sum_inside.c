@@ -240,12 +240,6 @@ static bool find_terms(const struct tp_replay_call *call,
            find_line(call, true, at, place, line);
 }
 
-bool tp_sum_shifts(const struct tp_operator *row)
-{
-    return row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
-           row->run == tp_run_logsumexp;
-}
-
 static struct tp_inside element_of(const struct tp_replay_call *call,
                                    const struct tp_operator *row, int64_t place,
                                    const struct tp_adder *adder,
@@ -255,7 +249,8 @@ static struct tp_inside element_of(const struct tp_replay_call *call,
         return spread_of(row,
                          (double)line->length - tp_variance_correction(call),
                          adder, line);
-    if (tp_sum_shifts(row))
+    if (row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
+        row->run == tp_run_logsumexp)
         return softmax_of(row, adder, line, place);
     return norm_of(call, adder, line, place, row->run == tp_run_layer_norm);
 }

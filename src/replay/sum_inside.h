@@ -17,9 +17,6 @@ struct tp_adder {
     bool plain; /* exponentials as they are, not over that of the largest  */
 };
 
-/* Whether that makes a difference. */
-bool tp_sum_shifts(const struct tp_operator *row);
-
 /* An element; what a rounding of the steps between its sums is relative to. */
 struct tp_inside {
     double value, size;

@@ -107,7 +107,7 @@ static double add_up(const struct tp_adder *adder, const double *terms,
 /* How far elements are from an order, and this from itself backwards, over the
  * magnitudes of their terms: the largest. Of sums inside of elements what is
  * left of their errors, too, in squares; each order once more with plain
- * exponentials. */
+ * exponentials, which some logsumexp have. */
 enum { FITS = 2 * ORDERS };
 
 struct fit {
@@ -165,7 +165,7 @@ static bool see_inside(const struct tp_sum *sum, int64_t at,
 {
     const double u =
         fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
-    fit->count = tp_sum_shifts(sum->row) ? FITS : ORDERS;
+    fit->count = sum->row->run == tp_run_logsumexp ? FITS : ORDERS;
     for (int i = 0; i < fit->count; i++) {
         const bool plain = i >= ORDERS;
         const struct tp_adder there = {add_up, dtype, i % ORDERS, false, plain};
@@ -178,6 +178,8 @@ static bool see_inside(const struct tp_sum *sum, int64_t at,
                                   4 * u * one.size};
         if (one.size > 0)
             see_order(sum, at, &ends, fit, i);
+        else if (plain) /* its sum left the range                           */
+            fit->off[i] = INFINITY;
     }
     fit->error += pow(sum->dumped->value[at] - sum->computed->value[at], 2);
     fit->inside = true;

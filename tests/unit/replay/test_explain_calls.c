@@ -116,3 +116,54 @@ Test(explain_calls, finds_what_is_stale_by_many_calls)
                                     "Torch.mul.2.forward");
     cr_expect_not(is_wrong_after(CALLS - 1, &explain), "%s", explain.words);
 }
+
+/* --- settings ------------------------------------------------------------- */
+
+/* Sums of rows so far, which are those of the columns of the call before: of
+ * the same tensor, or of another one. */
+static enum tp_explain_id cause_along(bool same, struct tp_explain *explain)
+{
+    enum { SIDE = 4 };
+    static const char *const keys[] = {"Torch.cumsum.0.forward",
+                                       "Torch.cumsum.1.forward"};
+    const int64_t shape[] = {SIDE, SIDE};
+    double x[2][SIDE * SIDE], made[SIDE * SIDE];
+    struct calls_maker m = calls_begin();
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        x[0][i] = i * i % 7 + 1;
+        x[1][i] = same ? x[0][i] : i * i % 5 + 2;
+        made[i] = x[0][i] + (i < SIDE ? 0 : made[i - SIDE]);
+    }
+    for (int call = 0; call < 2; call++) {
+        calls_call(&m, keys[call]);
+        calls_tensor(&m, TP_FLOAT32, 2, shape, x[call]);
+        if (call)
+            calls_value(&m, "{\"type\": \"int\", \"value\": 1}");
+        calls_results(&m, call ? ""
+                               : "\"dim\": {\"type\": \"int\", \"value\": 0}");
+        calls_tensor(&m, TP_FLOAT32, 2, shape, made);
+        calls_done(&m);
+    }
+    calls_write(&m);
+    cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+    const struct tp_dump_place *place = &dump.places[0];
+    cr_assert_eq(tp_replay_judge(place, &place->calls[1], &verdict, &err),
+                 TP_OK);
+    cr_assert_eq(tp_replay_explain(&dump, 0, 1, &verdict, explain, &err),
+                 TP_OK);
+    tp_dump_clear(&dump);
+    calls_end(&m);
+    return explain->id;
+}
+
+Test(explain_calls, names_the_setting_where_only_that_was_another)
+{
+    struct tp_explain explain;
+    cr_expect_eq(cause_along(true, &explain), TP_EXPLAIN_DIM, "%s",
+                 explain.words);
+    cr_expect_eq(cause_along(false, &explain), TP_EXPLAIN_KEPT, "%s",
+                 explain.words);
+}

@@ -80,6 +80,50 @@ Test(explain_mistakes, solves_for_an_eps)
                  explain.words);
 }
 
+/* npu_rms_norm of an eps, in bf16 and its factor of each row in float32; or
+ * this factor alone of that eps. */
+static enum tp_explain_id npu_norm_with(double eps, bool alone,
+                                        struct tp_explain *explain)
+{
+    const int64_t shape[] = {ROWS, WIDTH}, width[] = {WIDTH},
+                  rows[] = {ROWS, 1};
+    double x[ROWS * WIDTH], y[ROWS * WIDTH], weight[WIDTH], factor[ROWS];
+    struct calls_maker m = calls_begin();
+    for (int i = 0; i < WIDTH; i++)
+        weight[i] = tp_dtype_round(TP_BFLOAT16, 1 + 0.1 * number(i));
+    for (int row = 0; row < ROWS; row++) {
+        double square = 0;
+        for (int i = row * WIDTH; i < (row + 1) * WIDTH; i++) {
+            x[i] = number(i) / 32;
+            square += x[i] * x[i] / WIDTH;
+        }
+        factor[row] = (float)(1 / sqrt(square + eps));
+        const double used = alone ? 1 / sqrt(square + 1e-6) : factor[row];
+        for (int i = 0; i < WIDTH; i++)
+            y[row * WIDTH + i] = tp_dtype_round(
+                TP_BFLOAT16, x[row * WIDTH + i] * used * weight[i]);
+    }
+    calls_call(&m, "NPU.npu_rms_norm.0.forward");
+    calls_tensor(&m, TP_BFLOAT16, 2, shape, x);
+    calls_tensor(&m, TP_BFLOAT16, 1, width, weight);
+    calls_value(&m, "{\"type\": \"float\", \"value\": 1e-6}");
+    calls_results(&m, "");
+    calls_tensor(&m, TP_BFLOAT16, 2, shape, y);
+    calls_tensor(&m, TP_FLOAT32, 2, rows, factor);
+    calls_done(&m);
+    judge_last(&m, explain);
+    return explain->id;
+}
+
+Test(explain_mistakes, solves_for_an_eps_by_the_result_that_knows_it_best)
+{
+    struct tp_explain explain;
+    cr_expect_eq(npu_norm_with(2.3e-4, false, &explain), TP_EXPLAIN_EPS, "%s",
+                 explain.words);
+    cr_expect_str_eq(explain.words, "its epsilon was 0.00023");
+    cr_expect_neq(npu_norm_with(2.3e-4, true, &explain), TP_EXPLAIN_EPS);
+}
+
 /* --- backward calls ------------------------------------------------------- */
 
 enum plant { STALE, ACROSS, GARBAGE };

@@ -178,3 +178,46 @@ Test(product, has_the_same_bits_beside_others)
         clear(&alone);
     }
 }
+
+struct repeated {
+    struct trial trial;
+    const double *value; /* as it is alone ...                              */
+    int power;           /* ... times 2^power                               */
+    int64_t others;      /* values that came out otherwise                  */
+};
+
+static void *repeat(void *context)
+{
+    enum { TIMES = 2000 };
+    struct repeated *r = context;
+    const int64_t size = r->trial.product.m * r->trial.product.n;
+    for (int i = 0; i < TIMES; i++) {
+        run(&r->trial);
+        for (int64_t at = 0; at < size; at++)
+            r->others += r->trial.value[at] != ldexp(r->value[at], r->power);
+    }
+    return NULL;
+}
+
+/* OpenBLAS without threads of its own does not guard its buffers: then one
+ * product in fifty is wrong. */
+Test(product, has_the_same_bits_each_time_beside_others)
+{
+    enum { THREADS = 4 };
+    struct trial alone = make(64, 128, 300, 8);
+    struct repeated beside[THREADS];
+    pthread_t threads[THREADS];
+    run(&alone);
+    for (int k = 0; k < THREADS; k++) {
+        beside[k] = (struct repeated){make(64, 128, 300, 8), alone.value, k, 0};
+        for (int64_t i = 0; i < 64L * 300; i++)
+            beside[k].trial.left[i] = ldexp(beside[k].trial.left[i], k);
+        cr_assert_eq(pthread_create(&threads[k], NULL, repeat, &beside[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        cr_assert_eq(pthread_join(threads[k], NULL), 0);
+        cr_assert_eq(beside[k].others, 0);
+        clear(&beside[k].trial);
+    }
+    clear(&alone);
+}

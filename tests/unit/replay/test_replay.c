@@ -288,13 +288,14 @@ static enum tp_replay_level level_of(const char *key, const double *x,
                                      int64_t count, const double *made,
                                      int64_t results)
 {
+    const char *dim = "\"dim\": {\"type\": \"int\", \"value\": 0}";
     struct calls_maker m = calls_begin();
     struct tp_dump dump;
     struct tp_error err = {0};
     struct tp_replay_verdict verdict;
     calls_call(&m, key);
     calls_tensor(&m, TP_FLOAT16, 1, &count, x);
-    calls_results(&m, "");
+    calls_results(&m, strstr(key, "softmax") ? dim : "");
     calls_tensor(&m, TP_FLOAT16, results > 1, &results, made);
     calls_done(&m);
     calls_write(&m);
@@ -328,4 +329,29 @@ Test(replay, takes_nan_of_fp16_for_damage_unless_steps_reach_beyond)
                  TP_REPLAY_EXPLAINED);
     cr_expect_eq(level_of("Torch.sum.0.forward", small, COUNT, &nan, 1),
                  TP_REPLAY_UNEXPLAINED);
+}
+
+/* The logarithm of a softmax of numbers so far apart, one of which is NaN in
+ * the dump. */
+static enum tp_replay_level shares_with_nan(double step)
+{
+    enum { COUNT = 16 };
+    double x[COUNT], y[COUNT], sum = 0;
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = tp_dtype_round(TP_FLOAT16, step * (i - COUNT / 2));
+        sum += exp(x[i] - step * (COUNT / 2 - 1));
+    }
+    for (int i = 0; i < COUNT; i++)
+        y[i] = i == 5
+                   ? NAN
+                   : tp_dtype_round(TP_FLOAT16,
+                                    x[i] - step * (COUNT / 2 - 1) - log(sum));
+    return level_of("Functional.log_softmax.0.forward", x, COUNT, y, COUNT);
+}
+
+/* It takes differences, no squares. */
+Test(replay, takes_nan_of_a_softmax_for_damage_unless_a_difference_is_beyond)
+{
+    cr_expect_eq(shares_with_nan(128), TP_REPLAY_UNEXPLAINED);
+    cr_expect_eq(shares_with_nan(7000), TP_REPLAY_EXPLAINED);
 }
