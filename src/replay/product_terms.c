@@ -185,7 +185,8 @@ static int64_t backward_terms(const struct tp_replay_call *call,
     struct tp_einsum einsum;
     const double factor =
         is_added(row) ? tp_arg_real(call->forward, "alpha", 1) : 1;
-    if (result >= call->output_count || !given || !form_of(row) || !set_einsum(call->forward, row, &einsum))
+    if (result >= call->output_count || !given || !form_of(row) ||
+        !set_einsum(call->forward, row, &einsum))
         return 0;
     const struct tp_array *output = &call->outputs[result];
     for (int k = 0; k < 4; k++) {

@@ -273,7 +273,8 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
     }
     *known = seen && !fit.inside;
     for (int i = 0; i < fit.count && seen; i++)
-        if (exactly ? fits_exactly(sum, &fit, i) : fits_order(sum, &fit, i, dtype))
+        if (exactly ? fits_exactly(sum, &fit, i)
+                    : fits_order(sum, &fit, i, dtype))
             return true;
     return false;
 }

@@ -12,7 +12,8 @@ int64_t tp_sum_terms(const struct tp_replay_call *call,
                      const struct tp_operator *row, size_t result, int64_t at,
                      double **terms);
 
-/* A result that was computed, one of the call's outputs, and as it was dumped. */
+/* A result that was computed, which is one of the call's outputs, and as it was
+ * dumped. */
 struct tp_sum {
     const struct tp_replay_call *call;
     const struct tp_operator *row;
