@@ -17,6 +17,9 @@ bool tp_loss_terms(const struct tp_replay_call *call,
     again.tape = tape;
     const bool ran = row->run(&again, row, &err) == TP_OK;
     tp_replay_outputs_clear(&again);
+    const bool single = call->unit > tp_dtype_rounding(TP_FLOAT64);
+    for (size_t i = 0; i < tape->count && single; i++)
+        tape->values[i] = (double)(float)tape->values[i];
     if (ran && !tape->failed && tape->count && tape->divisor > 0)
         return true;
     free(tape->values);
