@@ -84,7 +84,9 @@ static enum tp_status read_known(struct tp_kept *kept, struct tp_error *err)
 {
     struct tp_error failure = {.code = TP_OK};
     const char *path = kept->options->state;
-    enum tp_status status = tp_state_fold(path, &failure);
+    enum tp_status status = tp_lock_take(path, &kept->lock, &failure);
+    if (status == TP_OK)
+        status = tp_state_fold(path, &failure);
     if (status == TP_OK)
         status = tp_state_read(path, &kept->known, &kept->memo, &failure);
     if (status == TP_E_NOT_FOUND)
@@ -168,6 +170,7 @@ void tp_kept_clear(struct tp_kept *kept)
     if (kept->options)
         tp_memo_clear(&kept->memo);
     tp_state_clear(&kept->known);
+    tp_lock_give(&kept->lock);
     tp_text_clear(&kept->shape);
     tp_text_clear(&kept->roots);
     tp_text_clear(&kept->path);

@@ -2,6 +2,7 @@
 #ifndef TP_CLI_KEEP_STATE_H
 #define TP_CLI_KEEP_STATE_H
 
+#include "base/lock.h"
 #include "cli/options.h"
 #include "state/state.h"
 #include "tensors/collect.h"
@@ -14,6 +15,7 @@ struct tp_kept {
     struct tp_state known;
     struct tp_memo memo;
     struct tp_text shape, roots;
+    struct tp_lock lock; /* of the state: that of rank 0                   */
     struct tp_text path; /* where this process keeps what it reads          */
     struct tp_reused reused;
     struct tp_collect_keeper keeper;
@@ -24,7 +26,8 @@ struct tp_kept {
 /*
  * Reads the state that --state names, if it is there, for a run that is empty
  * yet; writes an empty one otherwise, so that it is not learned at the end that
- * this cannot be. TP_E_USAGE: it was made with other options; else fails as
+ * this cannot be. Until it is cleared no other run can use it. TP_E_IO: another
+ * one does; TP_E_USAGE: it was made with other options; else fails as
  * tp_state_read and tp_state_write. Clear it in any case.
  */
 enum tp_status tp_kept_open(const struct tp_options *options,

@@ -42,5 +42,10 @@ mkdir s
 analyse
 rmdir s
 analyse --state no/such/folder/s
+cp good s
+need flock
+flock s.lock bash -c "$(declare -f analyse); analyse"
+cmp s good && echo "the state is as it was"
+rm s s.lock
 analyse --state d/../s2 --state_every -1
 ls -A
