@@ -32,6 +32,8 @@ struct counting {
     struct by_name *names;
     bool *steady; /* [index.step_count] */
     int64_t half; /* half of the device's events have begun */
+    int64_t batch; /* the DataLoader's last call ended, and nobody has worked
+                      with what it gave; else INT64_MAX */
 };
 
 /* The rows of /steps are some of the index's steps, in the same order. */
@@ -71,6 +73,29 @@ static void add_driver_call(struct counting *c, uint32_t event)
         facts->first_driver_step = step->number;
 }
 
+/*
+ * A batch is what operators or calls follow after the DataLoader, of the main
+ * thread: the call that only tells that there are no more is none.
+ */
+static void add_batch(struct counting *c, uint32_t event, uint32_t kinds)
+{
+    const struct tp_trace *trace = c->trace;
+    const struct tp_events *events = &trace->events;
+    const int64_t start = events->start[event];
+    if (events->lane[event] != trace->index.main_lane)
+        return;
+    if (kinds & TP_NAME_DATALOADER) {
+        const uint32_t parent = trace->index.parent[event];
+        if (parent == TP_NO_EVENT ||
+            !(trace->index.kinds[events->name[parent]] & TP_NAME_DATALOADER))
+            c->batch = start + events->duration[event];
+    } else if (start >= c->batch && !(kinds & TP_NAME_STEP) &&
+               events->category[event] != TP_EVENT_ANNOTATION) {
+        c->trace->facts.batches++;
+        c->batch = INT64_MAX;
+    }
+}
+
 static void add_host_event(struct counting *c, uint32_t event)
 {
     const struct tp_trace *trace = c->trace;
@@ -89,11 +114,7 @@ static void add_host_event(struct counting *c, uint32_t event)
     if (kinds & TP_NAME_DRIVER_ALLOC)
         add_driver_call(c, event);
     const uint32_t parent = trace->index.parent[event];
-    facts->loader_calls +=
-        (kinds & TP_NAME_DATALOADER) &&
-        events->lane[event] == trace->index.main_lane &&
-        (parent == TP_NO_EVENT ||
-         !(trace->index.kinds[events->name[parent]] & TP_NAME_DATALOADER));
+    add_batch(c, event, kinds);
     if ((kinds & TP_NAME_EMPTY_OP) &&
         (parent == TP_NO_EVENT ||
          !(trace->index.kinds[events->name[parent]] & TP_NAME_EMPTY_OP)))
@@ -229,7 +250,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
     struct counting c = {trace,
                          calloc(events->texts.count + 1, sizeof *c.names),
                          calloc(index->step_count + 1, sizeof *c.steady),
-                         index->to};
+                         index->to, INT64_MAX};
     if (!c.names || !c.steady) {
         free(c.names);
         free(c.steady);
@@ -305,16 +326,16 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     return means;
 }
 
-double tp_trace_loader_calls(const struct tp_trace *traces, size_t count)
+double tp_trace_batches(const struct tp_trace *traces, size_t count)
 {
-    double calls = 0, steps = 0;
+    double batches = 0, steps = 0;
     for (size_t i = 0; i < count; i++) {
         if (!tp_trace_has_steps(&traces[i]))
             continue;
-        calls += (double)traces[i].facts.loader_calls;
+        batches += (double)traces[i].facts.batches;
         steps += (double)traces[i].steps.count;
     }
-    return steps > 0 ? calls / steps : 0;
+    return steps > 0 ? batches / steps : 0;
 }
 
 bool tp_trace_has_steps(const struct tp_trace *trace)

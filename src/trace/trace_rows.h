@@ -606,7 +606,7 @@ struct tp_trace_facts {
     int64_t zero_events;     /* at time 0, left out everywhere             */
     int64_t memory_events, out_of_memory;
     const char *loader;      /* name of the DataLoader's events, or ""     */
-    int64_t loader_calls;    /* of it, of the main thread inside W         */
+    int64_t batches;         /* of it, for the main thread inside W        */
     int64_t driver_calls;    /* that allocate or free, inside W            */
     int64_t steady_driver_calls; /* of them inside steady steps            */
     int64_t first_driver_step;   /* first steady step with one; -1         */

@@ -18,9 +18,9 @@
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
 
-/* Calls of the DataLoader in a step from which on it is said that it has
- * several: one of several steps may have one more. */
-#define SEVERAL_CALLS 1.5
+/* Batches of a step from which on it is said that it has several: one of
+ * several steps may have one more. */
+#define SEVERAL_BATCHES 1.5
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -144,17 +144,17 @@ static const char *describe_wait(const struct tp_trace_case *it,
     const struct tp_trace *trace = it->trace;
     const double wait = 1e3 * tp_trace_step_means(trace, 1).data_wait_s;
     const double ms = isnan(wait) ? exposed_ms : wait;
-    const double calls = tp_trace_loader_calls(trace, 1);
+    const double batches = tp_trace_batches(trace, 1);
     if (!tp_trace_has_steps(trace))
         return tp_judge_text(it->judged,
                              "the host waits in all %.2f ms for batches", ms);
-    if (calls < SEVERAL_CALLS)
+    if (batches < SEVERAL_BATCHES)
         return tp_judge_text(it->judged,
                              "each step waits %.2f ms for its batch", ms);
     return tp_judge_text(it->judged,
-                         "each ProfilerStep waits %.2f ms, in %.3g calls of "
-                         "%.2f ms on average",
-                         ms, calls, ms / calls);
+                         "each ProfilerStep waits %.2f ms, for %.3g batches, "
+                         "%.2f ms each on average",
+                         ms, batches, ms / batches);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,

@@ -183,7 +183,8 @@ Test(trace_rule_idle, waits_that_hold_the_host_up)
     }
 }
 
-/* Steps with one batch each, and with four. */
+/* Steps with one batch each, and with four; a call after which nobody works
+ * gives none. */
 Test(trace_rule_idle, batches_of_a_step)
 {
     for (int batches = 1; batches <= 4; batches += 3) {
@@ -197,17 +198,20 @@ Test(trace_rule_idle, batches_of_a_step)
                 trace_maker_op(&maker, "aten::mm", 20, 900);
                 trace_maker_synchronize(&maker);
             }
+            if (i == STEPS - 1)
+                trace_maker_loader(&maker, 10, false);
             trace_maker_step_end(&maker);
         }
         made_run_add(&it, &maker, "made.json");
         judged_run_finish(&it);
+        cr_expect_eq(it.run.traces[0].facts.batches, STEPS * batches);
         const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
         cr_assert_not_null(loader);
         cr_expect(strstr(loader->evidence,
                          batches == 1
                              ? "each step waits 4.00 ms for its batch"
-                             : "each ProfilerStep waits 16.00 ms, in 4 calls "
-                               "of 4.00 ms on average"),
+                             : "each ProfilerStep waits 16.00 ms, for 4 "
+                               "batches, 4.00 ms each on average"),
                   "%s", loader->evidence);
         judged_run_clear(&it);
     }
