@@ -6,7 +6,8 @@
  *   tf32       products of fp32 on cores for vectors: as far from TF32's roof
  *              as they are from that of fp32, but never faster than the memory
  *   alignment  products of half precision with axes that tensor cores cannot
- *              load: as far from the roof as this trace's others are
+ *              load: as far from the roof as this trace's others are; without
+ *              those that a fused attention does without, if that is told
  *   attention  a softmax between two products of its size: what it takes, and
  *              what else goes through as many elements
  *   fusion     chains of light kernels: all but the longest of each
@@ -124,6 +125,47 @@ enum tp_status tp_trace_rule_tf32(const struct tp_trace_case *it,
         "or bf16 by autocast", err);
 }
 
+/* The product that makes the scores which a softmax takes, or with `after` the
+ * one that takes what it gives; NULL without. */
+static const struct tp_roof_row *product_of(const struct tp_trace *trace,
+                                            const struct tp_roof_row *softmax,
+                                            bool after)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        const double wide = after ? row->k : row->n;
+        const double deep = after ? row->n : row->k;
+        if (row->what == TP_WORK_GEMM && wide == softmax->n && deep < wide &&
+            row->batch * row->m * wide == softmax->result &&
+            row->count >= softmax->count)
+            return row;
+    }
+    return NULL;
+}
+
+static bool is_softmax(const struct tp_roof_row *row)
+{
+    return row->what == TP_WORK_SOFTMAX && !is_wrong(row) &&
+           !strcmp(row->op, "aten::_softmax");
+}
+
+/* Whether a product makes the scores of an attention in pieces, or takes them:
+ * a fused kernel does without it. */
+static bool is_of_attention(const struct tp_trace *trace,
+                            const struct tp_roof_row *product)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        if (!is_softmax(row))
+            continue;
+        const struct tp_roof_row *before = product_of(trace, row, false);
+        const struct tp_roof_row *after = product_of(trace, row, true);
+        if (before && after && (product == before || product == after))
+            return true;
+    }
+    return false;
+}
+
 /* --- alignment ---------------------------------------------------------- */
 
 /* Elements that 16 bytes hold: what tensor cores load at once. */
@@ -162,11 +204,13 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const double usual = usual_roof(trace);
+    const bool attention = tp_trace_is_found(it, tp_trace_rule_attention);
     struct win win = {0};
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (row->what == TP_WORK_GEMM && row->roof > 0 && !*row->doubt &&
-            row->alignment > 0 && row->alignment < wanted_alignment(row))
+            row->alignment > 0 && row->alignment < wanted_alignment(row) &&
+            !(attention && is_of_attention(trace, row)))
             add_to(&win, row, row->device_us * (1 - row->roof / usual));
     }
     if (!is_worth(it, win.us))
@@ -186,24 +230,6 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
 }
 
 /* --- attention ---------------------------------------------------------- */
-
-/* The product that makes the scores which a softmax takes, or with `after` the
- * one that takes what it gives; NULL without. */
-static const struct tp_roof_row *product_of(const struct tp_trace *trace,
-                                            const struct tp_roof_row *softmax,
-                                            bool after)
-{
-    for (size_t i = 0; i < trace->roofline.count; i++) {
-        const struct tp_roof_row *row = &trace->roofline.rows[i];
-        const double wide = after ? row->k : row->n;
-        const double deep = after ? row->n : row->k;
-        if (row->what == TP_WORK_GEMM && wide == softmax->n && deep < wide &&
-            row->batch * row->m * wide == softmax->result &&
-            row->count >= softmax->count)
-            return row;
-    }
-    return NULL;
-}
 
 /* What goes through as many elements: scale, mask, dropout. */
 static double beside(const struct tp_trace *trace,
@@ -226,8 +252,7 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
     double products = 0;
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what != TP_WORK_SOFTMAX || is_wrong(row) ||
-            strcmp(row->op, "aten::_softmax") != 0)
+        if (!is_softmax(row))
             continue;
         const struct tp_roof_row *before = product_of(trace, row, false);
         const struct tp_roof_row *after = product_of(trace, row, true);

@@ -122,17 +122,6 @@ static const char *steps_in_words(const struct tp_trace_case *it,
                          uneven->first, uneven->every);
 }
 
-static bool is_rising(const struct tp_trace_case *it)
-{
-    for (size_t i = 0; i < it->judged->findings.count; i++) {
-        const struct tp_trace_finding *row = &it->judged->findings.rows[i];
-        if (row->file == it->trace->path && row->rule->of_trace ==
-                                                tp_trace_rule_rising_steps)
-            return true;
-    }
-    return false;
-}
-
 /* Whether slow steps may be most of what is lost: what they take beyond the
  * median may be part of what the verdict is about, and is most of it where it
  * is more than half as much. A verdict that is no loss has no more to say than
@@ -157,7 +146,7 @@ enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
     struct uneven uneven = {0};
-    if (!tp_trace_has_steps(it->trace) || is_rising(it))
+    if (!tp_trace_has_steps(it->trace) || tp_trace_is_found(it, tp_trace_rule_rising_steps))
         return TP_OK;
     const enum tp_status status = find_slow(it->trace, &uneven, err);
     const double share = 100 * uneven.lost_us / uneven.steps_us;

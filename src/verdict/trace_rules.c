@@ -115,6 +115,17 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
     return TP_OK;
 }
 
+bool tp_trace_is_found(const struct tp_trace_case *it,
+                       tp_trace_rule_fn *of_trace)
+{
+    for (size_t i = 0; i < it->judged->findings.count; i++) {
+        const struct tp_trace_finding *row = &it->judged->findings.rows[i];
+        if (row->rule->of_trace == of_trace && row->file == it->trace->path)
+            return true;
+    }
+    return false;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct tp_trace_finding *a = left, *b = right;

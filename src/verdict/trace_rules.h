@@ -57,6 +57,12 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
 /* The rules, rows of the table. */
 typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,
                                         struct tp_error *err);
+
+/* Whether a rule that stands before in the table has a finding about the trace
+ * of `it`. */
+bool tp_trace_is_found(const struct tp_trace_case *it,
+                       tp_trace_rule_fn *of_trace);
+
 /* trace_rule_idle.c */
 tp_trace_rule_fn tp_trace_rule_dataloader;
 tp_trace_rule_fn tp_trace_rule_queued;

@@ -225,6 +225,28 @@ Test(trace_rule_roof, attention)
     judged_run_clear(&run);
 }
 
+/* Products of odd sizes that a fused attention does without are told with the
+ * attention alone; without a softmax between them they are told as odd. */
+Test(trace_rule_roof, odd_attention)
+{
+    for (int softmax = 0; softmax <= 1; softmax++) {
+        struct judged_run run = {0};
+        struct maker it;
+        begin(&it, "NVIDIA H100 80GB HBM3");
+        for (int i = 0; i < 10; i++) {
+            op(&it, "aten::bmm", BMM(32, 1023, 64, 1023), "nvjet_a", 100, 0);
+            if (softmax)
+                op(&it, "aten::_softmax",
+                   ONE("[32, 1023, 1023]", "c10::BFloat16"), "softmax", 80, 0);
+            op(&it, "aten::bmm", BMM(32, 1023, 1023, 64), "nvjet_b", 100, 0);
+        }
+        const struct tp_trace_finding *finding = end(&it, &run, "attention");
+        cr_expect_eq(finding != NULL, softmax);
+        cr_expect_eq(judged_find(&run, "alignment") != NULL, !softmax);
+        judged_run_clear(&run);
+    }
+}
+
 /* Three light kernels one after the other, or with `between`. */
 static const struct tp_trace_finding *chain(struct judged_run *run,
                                             const char *second,
