@@ -3,12 +3,13 @@
  * The ranks of a run beside each other: missing and doubled ranks, clocks,
  * imbalance, and who is waited for (trace_ranks.h says by what measure).
  *
- * Collectives of all ranks are one array, sorted by kernel, stream, step and
- * number there, so that a match is a stretch of neighbours. Against the median
- * rank a single outlier moves nothing, as it would a mean, and the lateness
- * that is added up over a step tells a rank that is late everywhere from one
- * that was late once; HTA looks at the last collective of a step only. O(n log
- * n) for n collectives of all ranks.
+ * Collectives of all ranks are one array, sorted by kernel, stream, group, step
+ * and number there, so that a match is a stretch of neighbours. Against the
+ * median rank a single outlier moves nothing, as it would a mean. Lateness is
+ * added up over a step and has to be there in half of the steps: so a rank that
+ * is late everywhere is told from one that was late once, as one whose
+ * recording began late is; HTA looks at the last collective of a step only.
+ * O(n log n) for n collectives of all ranks.
  */
 #include "verdict/trace_ranks.h"
 
@@ -33,9 +34,10 @@ enum { STEP_PARTS = 100 };
 
 /* A collective of one rank in one step. */
 struct entry {
-    const char *kernel;
+    const char *kernel, *group;
     int64_t stream, step, number, rank;
     size_t trace;
+    size_t row;        /* of the step, in those of all traces              */
     int64_t start, ns; /* start: since the epoch */
 };
 
@@ -44,8 +46,9 @@ struct ranks_state {
     struct tp_trace_judged *judged;
     struct entry *entries;
     size_t count, capacity;
-    double *late;    /* [trace_count] sums over collectives, ns        */
-    int64_t *met;    /* [trace_count] collectives in the sum           */
+    size_t *rows;    /* [trace_count] of the first step, of all traces' */
+    double *late;    /* [steps of all traces] sums over collectives, ns */
+    int64_t *met;    /* [steps of all traces] collectives in the sum   */
     double *ahead;   /* [trace_count] ns that clocks are ahead by      */
     double *values;  /* room for one of every entry                    */
     double step_ns;  /* mean over ranks                                */
@@ -319,21 +322,46 @@ static enum tp_status note_slowest(const struct tp_trace_run *run,
 
 /* --- stragglers --------------------------------------------------------- */
 
+/* Where a trace has a step, from `from` on and around; steps.count: nowhere. */
+static size_t find_step(const struct tp_trace *trace, int64_t step, size_t from)
+{
+    const size_t count = trace->steps.count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = (from + i) % count;
+        if (trace->steps.rows[at].step == step) {
+            return at;
+        }
+    }
+    return count;
+}
+
 static enum tp_status collect_entries(struct ranks_state *state,
                                       struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < state->run->trace_count; i++) {
         const struct tp_trace *trace = &state->run->traces[i];
+        size_t at = 0;
         for (size_t k = 0; k < trace->arrivals.count && !status; k++) {
             const struct tp_arrival_row *row = &trace->arrivals.rows[k];
-            struct entry entry = {row->kernel, row->stream, row->step,
-                                  row->number, trace->rank, i,
-                                  0,           row->ns};
+            struct entry entry = {
+                .kernel = row->kernel,
+                .group = *row->group_ranks ? row->group_ranks : row->group_name,
+                .stream = row->stream,
+                .step = row->step,
+                .number = row->number,
+                .rank = trace->rank,
+                .trace = i,
+                .ns = row->ns};
             if (trace->rank < 0 || row->step < 0 ||
                 !since_epoch(trace, row->start_ns, &entry.start)) {
                 continue;
             }
+            at = find_step(trace, row->step, at);
+            if (at == trace->steps.count) {
+                continue;
+            }
+            entry.row = state->rows[i] + at;
             status = tp_grow(&state->entries, &state->capacity,
                              state->count + 1, sizeof entry, err);
             if (!status) {
@@ -346,8 +374,11 @@ static enum tp_status collect_entries(struct ranks_state *state,
 
 static int by_kernel(const struct entry *x, const struct entry *y)
 {
-    const int order = strcmp(x->kernel, y->kernel);
-    return order ? order : tp_order_int64(x->stream, y->stream);
+    int order = strcmp(x->kernel, y->kernel);
+    if (!order) {
+        order = tp_order_int64(x->stream, y->stream);
+    }
+    return order ? order : strcmp(x->group, y->group);
 }
 
 static int by_kernel_and_step(const void *a, const void *b)
@@ -494,35 +525,56 @@ static void measure_lateness(struct ranks_state *state)
         }
         const double median = median_moment(state, first, last, false);
         for (size_t i = first; i < last; i++) {
-            const size_t trace = state->entries[i].trace;
-            state->late[trace] += moment_of(state, first, i, false) - median;
-            state->met[trace]++;
+            const size_t row = state->entries[i].row;
+            state->late[row] += moment_of(state, first, i, false) - median;
+            state->met[row]++;
         }
     }
 }
 
-/* Sums of a step per rank; all spans of a rank, which are neighbours, have the
- * same. Returns the number of ranks that were met. */
+static int by_value(const void *a, const void *b)
+{
+    return tp_order_double(*(const double *)a, *(const double *)b);
+}
+
+/* What half of the steps of some traces of one rank are late by at least, of
+ * those with collectives, and shared out to all steps; NaN: none has any. */
+static double usual_lateness(const struct ranks_state *state, size_t first,
+                             size_t end)
+{
+    double *late = state->values;
+    size_t count = 0, steps = 0;
+    for (size_t i = first; i < end; i++) {
+        const size_t rows = state->run->traces[i].steps.count;
+        for (size_t k = 0; k < rows; k++) {
+            if (state->met[state->rows[i] + k] > 0) {
+                late[count++] = state->late[state->rows[i] + k];
+            }
+        }
+        steps += rows;
+    }
+    if (count == 0) {
+        return NAN;
+    }
+    qsort(late, count, sizeof *late, by_value);
+    return late[(count - 1) / 2] * (double)count / (double)steps;
+}
+
+/* Of a step per rank; all spans of a rank, which are neighbours, have the same.
+ * Returns the number of ranks that were met. */
 static size_t fill_lateness(const struct ranks_state *state)
 {
     struct tp_rank_row *rows = state->judged->ranks.rows;
     const size_t count = state->judged->ranks.count;
     size_t ranks = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        double late = 0;
-        int64_t met = 0;
-        size_t steps = 0;
         for (end = first; end < count && rows[end].rank == rows[first].rank;
              end++) {
-            late += state->late[end];
-            met += state->met[end];
-            steps += state->run->traces[end].steps.count;
         }
-        ranks += met > 0;
+        const double late = usual_lateness(state, first, end);
+        ranks += !isnan(late);
         for (size_t i = first; i < end; i++) {
-            rows[i].late = met > 0 && steps > 0
-                               ? late / state->step_ns / (double)steps
-                               : NAN;
+            rows[i].late = late / state->step_ns;
         }
     }
     return ranks;
@@ -582,14 +634,21 @@ static enum tp_status find_stragglers(const struct tp_trace_run *run,
     struct ranks_state state = {
         .run = run,
         .judged = judged,
-        .late = calloc(run->trace_count + 1, sizeof *state.late),
-        .met = calloc(run->trace_count + 1, sizeof *state.met),
+        .rows = calloc(run->trace_count + 1, sizeof *state.rows),
         .ahead = calloc(run->trace_count + 1, sizeof *state.ahead),
         .step_ns = mean_step_ns(judged),
     };
-    enum tp_status status = state.late && state.met && state.ahead
-                                ? TP_OK
-                                : tp_fail_memory(err);
+    size_t steps = 0;
+    for (size_t i = 0; state.rows && i < run->trace_count; i++) {
+        state.rows[i] = steps;
+        steps += run->traces[i].steps.count;
+    }
+    state.late = calloc(steps + 1, sizeof *state.late);
+    state.met = calloc(steps + 1, sizeof *state.met);
+    enum tp_status status =
+        state.rows && state.late && state.met && state.ahead
+            ? TP_OK
+            : tp_fail_memory(err);
     if (!status) {
         status = collect_entries(&state, err);
     }
@@ -605,6 +664,7 @@ static enum tp_status find_stragglers(const struct tp_trace_run *run,
         mark_stragglers(judged, fill_lateness(&state));
     }
     free(state.entries);
+    free(state.rows);
     free(state.late);
     free(state.met);
     free(state.ahead);

@@ -166,6 +166,27 @@ static const char *describe_begin(const struct tp_trace_case *it,
                          us / 1e3);
 }
 
+/* What a step would win if this rank did not straggle, %: where steps of all
+ * ranks could not be played together, what it is late. */
+static double won_without(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank)
+{
+    for (size_t i = 0; i < judged->straggling.count; i++) {
+        if (judged->straggling.rows[i].rank == rank->rank)
+            return 100 * judged->straggling.rows[i].won;
+    }
+    return 100 * rank->late;
+}
+
+/* Where ranks are said to communicate most of the time, and half of that would
+ * go with this one's lateness, it is the cause. */
+static bool is_cause(const struct tp_trace_judged *judged, double won)
+{
+    return judged->verdict.verdict == TP_VERDICT_COMMUNICATION &&
+           judged->straggling.count > 0 &&
+           2 * won >= 100 * judged->verdict.share;
+}
+
 enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                                        struct tp_error *err)
 {
@@ -174,14 +195,16 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
         const struct tp_rank_row *row = &it->judged->ranks.rows[i];
         if (!row->straggler)
             continue;
+        const double won = won_without(it->judged, row);
         const struct tp_trace_finding finding = {
-            .level = TP_SEVERITY_MEDIUM,
+            .level = is_cause(it->judged, won) ? TP_SEVERITY_HIGH
+                                               : TP_SEVERITY_MEDIUM,
             .rank = row->rank,
             .step = -1,
             .metric = "start of collectives after the median rank, % of step",
             .window = "steps",
             .value = 100 * row->late,
-            .won = 100 * row->late,
+            .won = won,
             .limit = 0,
             .evidence = tp_judge_text(
                 it->judged,

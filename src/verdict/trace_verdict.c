@@ -519,13 +519,14 @@ static double won_without_stragglers(const struct tp_trace_judged *judged)
     return INFINITY;
 }
 
-/* "; stragglers: ranks 2 7", where something could be won from them. */
+/* "; stragglers: ranks 2 7 (without: steps 12.1 % shorter)", where something
+ * could be won from them. */
 static void add_stragglers(const struct tp_trace_judged *judged,
                            struct tp_text *text)
 {
+    const double won = won_without_stragglers(judged);
     size_t count = 0;
-    if (won_without_stragglers(judged) <
-        judged->limits.values[TP_TRACE_SYNC_SEEN])
+    if (won < judged->limits.values[TP_TRACE_SYNC_SEEN])
         return;
     for (size_t i = 0; i < judged->ranks.count; i++)
         count += judged->ranks.rows[i].straggler != 0;
@@ -536,6 +537,8 @@ static void add_stragglers(const struct tp_trace_judged *judged,
         if (judged->ranks.rows[i].straggler)
             tp_text_add(text, " %" PRId64, judged->ranks.rows[i].rank);
     }
+    if (count && isfinite(won))
+        tp_text_add(text, " (without: steps %.1f %% shorter)", won);
 }
 
 /* How many traces the verdict of a run holds for, and of the longest. */
