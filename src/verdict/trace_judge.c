@@ -39,17 +39,44 @@ static void name_scenarios(const struct tp_trace_run *run,
         judged->verdict.scenario = TP_SCENARIO_CHURN;
 }
 
-/* The headline is about every step; where some lose as much, it says so. */
-static void name_uneven_steps(struct tp_trace_judged *judged)
+/* The verdict on a trace whose slow steps are most of what is lost. */
+static void put_first(struct tp_trace_judged *judged,
+                      const struct tp_trace_finding *finding, size_t trace)
+{
+    struct tp_trace_verdict *verdict = &judged->verdicts[trace];
+    const struct tp_trace_verdict_info *info =
+        &tp_trace_verdict_table[TP_VERDICT_UNEVEN];
+    const char *before = tp_trace_verdict_table[verdict->verdict].id;
+    *verdict = (struct tp_trace_verdict){
+        .verdict = TP_VERDICT_UNEVEN,
+        .sentence = tp_judge_text(judged, "%s; over all steps (%s): %s",
+                                  finding->evidence, before,
+                                  verdict->sentence),
+        .scenario = info->scenario,
+        .share = finding->value / 100};
+}
+
+/* The headline is about every step; where some lose as much, it says so, and
+ * where they lose most, it is about them. */
+static void name_uneven_steps(const struct tp_trace_run *run,
+                              struct tp_trace_judged *judged)
 {
     const struct tp_trace_finding *found = NULL;
-    for (size_t i = 0; i < judged->findings.count && !found; i++) {
+    bool any = false;
+    for (size_t i = 0; i < judged->findings.count; i++) {
         const struct tp_trace_finding *row = &judged->findings.rows[i];
-        if (row->level == TP_SEVERITY_HIGH &&
+        for (size_t k = 0; row->leads && k < run->trace_count; k++) {
+            if (row->file == run->traces[k].path)
+                put_first(judged, row, k);
+        }
+        any |= row->leads;
+        if (!found && row->level == TP_SEVERITY_HIGH &&
             row->rule->of_trace == tp_trace_rule_uneven_steps)
             found = row;
     }
-    if (found)
+    if (any)
+        tp_trace_verdict_of_run(run, judged);
+    if (found && judged->verdict.verdict != TP_VERDICT_UNEVEN)
         judged->verdict.sentence = tp_judge_text(
             judged,
             "%s; some steps take much longer: %.1f %% of the steps' time (%s)",
@@ -70,8 +97,8 @@ enum tp_status tp_trace_judge(const struct tp_trace_run *run,
     if (status == TP_OK)
         status = tp_trace_findings_make(run, judged, err);
     if (status == TP_OK) {
+        name_uneven_steps(run, judged);
         name_scenarios(run, judged);
-        name_uneven_steps(judged);
     }
     return status;
 }

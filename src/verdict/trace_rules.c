@@ -68,6 +68,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
     {"rising_traces",
      "steps get slower from one recording of a process to the next",
      "SLOWER STEPS", NULL, tp_trace_rule_rising_traces, false},
+    {"first_step", "a first step that takes much longer than the others",
+     "UNEVEN STEPS", tp_trace_rule_first_step, NULL, false},
     {"uneven_steps", "some steps take much longer than most",
      "UNEVEN STEPS", tp_trace_rule_uneven_steps, NULL, false},
     {"attention", "attention in pieces: its scores go through memory",
@@ -167,6 +169,21 @@ static enum tp_status apply(const struct tp_trace_run *run,
     return status;
 }
 
+/* What limits a trace is its first finding: the cause of a verdict that another
+ * one takes over is that no more. */
+static void put_first(struct tp_trace_judged *judged)
+{
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        const struct tp_trace_finding *leads = &judged->findings.rows[i];
+        for (size_t k = 0; leads->leads && k < judged->findings.count; k++) {
+            struct tp_trace_finding *row = &judged->findings.rows[k];
+            if (row->file == leads->file && !row->leads &&
+                row->level == TP_SEVERITY_HIGH)
+                row->level = TP_SEVERITY_MEDIUM;
+        }
+    }
+}
+
 enum tp_status tp_trace_findings_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err)
@@ -175,6 +192,7 @@ enum tp_status tp_trace_findings_make(const struct tp_trace_run *run,
     for (const struct tp_trace_rule *rule = tp_trace_rules;
          rule->id && status == TP_OK; rule++)
         status = apply(run, judged, rule, err);
+    put_first(judged);
     if (judged->findings.count)
         qsort(judged->findings.rows, judged->findings.count,
               sizeof *judged->findings.rows, compare);

@@ -96,6 +96,7 @@ tp_trace_rule_fn tp_trace_rule_slow_rank;
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
 /* trace_rule_uneven.c */
+tp_trace_rule_fn tp_trace_rule_first_step;
 tp_trace_rule_fn tp_trace_rule_uneven_steps;
 /* trace_rule_input.c */
 tp_trace_rule_fn tp_trace_rule_incomplete;

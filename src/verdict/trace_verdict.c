@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_frames.h"
+#include "verdict/trace_first_step.h"
 #include "verdict/trace_rule_host.h"
 #include "verdict/trace_untimed.h"
 
@@ -31,7 +32,7 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
                                "the GPU waits for memory from the driver"},
     [TP_VERDICT_COLD_START] =
         {"cold start", "cold_start",
-         "the same, but in no steady step: start-up was recorded"},
+         "start-up was recorded, and takes most of what is lost"},
     [TP_VERDICT_QUEUED] = {"queued work does not start", "queued",
                            "the GPU idles although work was launched for it"},
     [TP_VERDICT_DATA_LOADING] = {"data loading", "dataloader",
@@ -51,6 +52,8 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
          "as the GPU runs them"},
     [TP_VERDICT_HOST_BOUND] = {"host-bound", "host_bound",
                                "the GPU waits for operators and Python"},
+    [TP_VERDICT_UNEVEN] = {"uneven steps", "uneven",
+                           "some steps take much longer than most"},
     [TP_VERDICT_TINY_OPERATORS] =
         {"tiny operators", "tiny_ops",
          "no GPU was recorded; operators are so short that calling them takes "
@@ -79,9 +82,7 @@ double tp_trace_host_share(const struct tp_trace *trace)
            (tp_trace_keeps_loading(trace) ? 0 : idle->first_launch);
 }
 
-/* Idle time of a start-up: memory that is taken and code that is loaded, where
- * that does not go on. */
-static double start_up_share(const struct tp_trace *trace)
+double tp_trace_start_up_share(const struct tp_trace *trace)
 {
     return (tp_trace_keeps_allocating(trace) ? 0 : trace->idle.alloc) +
            (tp_trace_keeps_loading(trace) ? 0 : trace->idle.first_launch);
@@ -172,8 +173,8 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     return best;
 }
 
-/* The causes of line 3. */
-static enum tp_verdict pick(const struct tp_trace *trace,
+/* Lines 2 to 5. */
+static enum tp_verdict pick_cause(const struct tp_trace *trace,
                             const struct tp_trace_limits *limits, double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
@@ -186,7 +187,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
          tp_trace_keeps_loading(trace) ||
                  100 * idle->first_launch < limit[TP_TRACE_FIRST_LAUNCH]
              ? 0
-             : start_up_share(trace),
+             : tp_trace_start_up_share(trace),
          limit[TP_TRACE_FIRST_LAUNCH]},
         {TP_VERDICT_QUEUED, idle->queued, limit[TP_TRACE_QUEUED]},
         {TP_VERDICT_DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
@@ -230,6 +231,27 @@ static enum tp_verdict pick(const struct tp_trace *trace,
     return 100 * trace->short_share >= limit[TP_TRACE_TINY]
                ? TP_VERDICT_LAUNCH_BOUND
                : TP_VERDICT_HOST_BOUND;
+}
+
+bool tp_verdict_is_loss(enum tp_verdict verdict)
+{
+    return verdict != TP_VERDICT_GPU_BOUND && verdict != TP_VERDICT_CPU_BOUND &&
+           verdict != TP_VERDICT_CPU_ONLY && verdict != TP_VERDICT_NO_LIMIT &&
+           verdict != TP_VERDICT_UNKNOWN;
+}
+
+/* A first step that takes longer than the others by half of what is lost is
+ * that loss. */
+static enum tp_verdict pick(const struct tp_trace *trace,
+                            const struct tp_trace_limits *limits, double *share)
+{
+    const enum tp_verdict verdict = pick_cause(trace, limits, share);
+    const double first = tp_trace_first_step(trace).share;
+    if (!tp_verdict_is_loss(verdict) || verdict == TP_VERDICT_COLD_START ||
+        2 * first < *share)
+        return verdict;
+    *share = first;
+    return TP_VERDICT_COLD_START;
 }
 
 /* The largest share of W, in words. */
@@ -325,6 +347,15 @@ static const char *describe_cold_start(struct tp_trace_judged *judged,
                                        double percent)
 {
     const struct tp_idle_row *idle = &trace->idle;
+    const struct tp_first_step first = tp_trace_first_step(trace);
+    const double start_up =
+        fmax(idle->alloc, tp_trace_start_up_share(trace));
+    if (trace->facts.device_events == 0 || percent > 100 * start_up + 0.05)
+        return tp_judge_text(judged,
+                             "%s: %.1f %% of the window, most in %s; this is "
+                             "how a run starts, not how training goes on",
+                             tp_first_step_words(judged, &first), percent,
+                             first.part->words);
     const char *when = tp_trace_has_steps(trace)
                            ? "none in a steady step"
                            : "nearly all before half of the GPU's work";
@@ -413,7 +444,8 @@ static const char *describe(struct tp_trace_judged *judged,
     const struct tp_idle_row *idle = &trace->idle;
     const double percent = 100 * share, busy = 100 * idle->busy;
     double most;
-    if (trace->facts.device_events == 0 && verdict != TP_VERDICT_UNKNOWN)
+    if (trace->facts.device_events == 0 && verdict != TP_VERDICT_UNKNOWN &&
+        verdict != TP_VERDICT_COLD_START)
         return tp_trace_host_words(judged, trace, verdict, share);
     switch (verdict) {
     case TP_VERDICT_GPU_BOUND:
@@ -462,6 +494,7 @@ static const char *describe(struct tp_trace_judged *judged,
     case TP_VERDICT_CPU_ONLY:
     case TP_VERDICT_CPU_BOUND:
     case TP_VERDICT_TINY_OPERATORS:
+    case TP_VERDICT_UNEVEN:
     case TP_VERDICT_NO_LIMIT:
     case TP_VERDICTS:
         break;
@@ -563,8 +596,8 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
     tp_text_clear(&text);
 }
 
-static void judge_run(const struct tp_trace_run *run,
-                      struct tp_trace_judged *judged)
+void tp_trace_verdict_of_run(const struct tp_trace_run *run,
+                             struct tp_trace_judged *judged)
 {
     struct votes votes[TP_VERDICTS] = {0};
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
@@ -592,6 +625,6 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
     for (size_t i = 0; i < run->trace_count; i++)
         judged->verdicts[i] = judge(judged, &run->traces[i]);
     if (run->trace_count)
-        judge_run(run, judged);
+        tp_trace_verdict_of_run(run, judged);
     return TP_OK;
 }

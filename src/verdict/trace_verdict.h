@@ -31,6 +31,11 @@
  *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown
  *      without host events
  *   5. no single limit; the largest share is named
+ *
+ * What is lost by 1., 3. or 4. is a cold start where a first step takes longer
+ * than the others by half of it (trace_first_step.h). Where some steps take so
+ * much longer than most that more than half of it is theirs, the findings say
+ * so and the verdict is uneven steps (trace_judge.c).
  */
 
 /* A row of the table of verdicts. */
@@ -52,9 +57,17 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err);
 
+/* The verdict of the run from those of its traces. */
+void tp_trace_verdict_of_run(const struct tp_trace_run *run,
+                             struct tp_trace_judged *judged);
+
 /* The scenario of memory that is taken and given back all the time, from the
  * driver (the verdict says allocation) or from the allocator's cache. */
 #define TP_SCENARIO_CHURN "memory_churn"
+
+/* Whether a verdict names time that is lost: not that all is well, that work
+ * takes the time, or that nobody knows. */
+bool tp_verdict_is_loss(enum tp_verdict verdict);
 
 /* What of W the device idles behind launches, but for first ones that load
  * code, operators and nothing recorded (line 4). */
@@ -67,6 +80,10 @@ const char *tp_trace_unrecorded_words(const struct tp_trace *trace);
 /* Whether code is loaded in most steps, of four or more, so that it is no
  * start-up. */
 bool tp_trace_keeps_loading(const struct tp_trace *trace);
+
+/* Idle time of a start-up, of W: memory that is taken and code that is loaded,
+ * where that does not go on. */
+double tp_trace_start_up_share(const struct tp_trace *trace);
 
 /* Whether driver allocations are more than start-up (line 3). */
 bool tp_trace_keeps_allocating(const struct tp_trace *trace);
