@@ -303,7 +303,8 @@ static const char *describe_sync(const struct tp_trace_case *it,
 }
 
 /* What a step would win if no call waited, beyond the idle time behind such
- * calls; INFINITY where steps could not be played again. */
+ * calls: nothing where no call waits in the steps that are played again;
+ * INFINITY where none could be. */
 static double won_without_waits(const struct tp_trace *trace)
 {
     for (size_t i = 0; i < trace->what_if.count; i++) {
@@ -311,7 +312,7 @@ static double won_without_waits(const struct tp_trace *trace)
         if (row->changed == TP_WHAT_IF_BLOCKING)
             return fmax(row->won - trace->idle.blocking, 0);
     }
-    return INFINITY;
+    return trace->what_if.count ? 0 : INFINITY;
 }
 
 /*
@@ -359,6 +360,19 @@ static const char *describe_others(const struct tp_trace_case *it, double cost)
                          cost);
 }
 
+/* The row of /syncs with most time; NULL: only the profiler waited. */
+static const struct tp_sync_row *longest_sync(const struct tp_trace *trace)
+{
+    const struct tp_sync_row *longest = NULL;
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const struct tp_sync_row *row = &trace->syncs.rows[i];
+        if (row->why != TP_SYNC_PROFILER &&
+            (!longest || row->total_us > longest->total_us))
+            longest = row;
+    }
+    return longest;
+}
+
 /* Waits behind which the GPU is busy: harmless, unless the host has work of its
  * own that waits with them. */
 static enum tp_status add_harmless(const struct tp_trace_case *it,
@@ -383,13 +397,12 @@ static enum tp_status add_harmless(const struct tp_trace_case *it,
         ahead ? tp_judge_text(it->judged,
                               " by themselves; but the host could do its next "
                               "work meanwhile: without the waits a step would "
-                              "take %.1f %% less (see what if)",
-                              won)
+                              "take %.1f %% less (see what if)%s",
+                              won, describe_sync(it, longest_sync(trace)))
               : "");
     finding.suggestion =
         tp_trace_blocking_costs(trace) ? sync_advice(row)
-        : ahead ? "read results a step later, or all of them at the end, so "
-                  "that the host prepares the next step while the GPU works"
+        : ahead ? sync_advice(longest_sync(trace))
         : pending ? "leave them: they wait for work that does not begin"
                   : "leave them: the wait only shows that the GPU is behind "
                     "the host";

@@ -178,7 +178,43 @@ Test(trace_rule_idle, waits_that_hold_the_host_up)
                      sync->evidence);
         cr_expect_eq(strstr(sync->suggestion, "leave them") != NULL, !busy,
                      "%s", sync->suggestion);
+        cr_expect_eq(strstr(sync->suggestion, "torch.cuda.synchronize()") !=
+                         NULL,
+                     busy, "%s", sync->suggestion);
+        cr_expect_eq(strstr(sync->evidence, "x cudaDeviceSynchronize") != NULL,
+                     busy, "%s", sync->evidence);
         cr_expect_eq(sync->level, busy ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW);
+        judged_run_clear(&it);
+    }
+}
+
+/* Reading values every fourth step, and Python behind it, is what the advice
+ * is; in every step it is a loss. */
+Test(trace_rule_idle, waits_of_few_steps)
+{
+    for (int every = 1; every <= 4; every += 3) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 12; i++) {
+            trace_maker_step_begin(&maker);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 400);
+            for (int k = 0; k < 8 && (i + 1) % every == 0; k++)
+                trace_maker_item(&maker, 5);
+            if ((i + 1) % every == 0)
+                trace_maker_python(&maker, 3000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_assert_not_null(sync, "%d", every);
+        cr_expect_eq(sync->level,
+                     every == 1 ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW, "%s",
+                     sync->evidence);
+        cr_expect_eq(strstr(sync->suggestion, "every N steps") != NULL,
+                     every == 1, "%s", sync->suggestion);
         judged_run_clear(&it);
     }
 }
