@@ -133,12 +133,10 @@ static const struct pattern {
     {EXACT, "nccl:all_reduce", TP_NAME_COLLECTIVE},
     {EXACT, "nccl:all_gather", TP_NAME_COLLECTIVE},
     {EXACT, "nccl:reduce_scatter", TP_NAME_COLLECTIVE},
-    {EXACT, "gloo:broadcast", TP_NAME_COLLECTIVE},
-    {EXACT, "gloo:reduce", TP_NAME_COLLECTIVE},
-    {EXACT, "gloo:all_reduce", TP_NAME_COLLECTIVE},
-    {EXACT, "gloo:all_gather", TP_NAME_COLLECTIVE},
-    {EXACT, "gloo:reduce_scatter", TP_NAME_COLLECTIVE},
-
+    /* What training on a CPU waits in, of any kind. */
+    {PREFIX, "gloo:", TP_NAME_COLLECTIVE},
+    {PREFIX, "mpi:", TP_NAME_COLLECTIVE},
+    {PREFIX, "ucc:", TP_NAME_COLLECTIVE},
     {EXACT, "aten::item", TP_NAME_ITEM},
     {EXACT, "aten::_local_scalar_dense", TP_NAME_ITEM},
     {EXACT, "aten::is_nonzero", TP_NAME_ITEM},

@@ -39,6 +39,30 @@ static void name_scenarios(const struct tp_trace_run *run,
         judged->verdict.scenario = TP_SCENARIO_CHURN;
 }
 
+/* What memory costs a CPU is in no event, so that it is part of what operators
+ * are said to take. */
+static void add_churn(struct tp_trace_judged *judged,
+                      const struct tp_trace_finding *finding, size_t trace)
+{
+    struct tp_trace_verdict *verdict = &judged->verdicts[trace];
+    verdict->sentence = tp_judge_text(
+        judged,
+        "%s; part of that may be memory, of which %.3g GB/s are taken anew "
+        "(%s)",
+        verdict->sentence, finding->value, finding->rule->id);
+}
+
+static bool is_work(enum tp_verdict verdict)
+{
+    return verdict == TP_VERDICT_CPU_BOUND || verdict == TP_VERDICT_CPU_ONLY ||
+           verdict == TP_VERDICT_TINY_OPERATORS;
+}
+
+static bool is_churn(const struct tp_trace_finding *finding)
+{
+    return finding->rule->of_trace == tp_trace_rule_host_churn;
+}
+
 /* The verdict on a trace whose slow steps are most of what is lost. */
 static void put_first(struct tp_trace_judged *judged,
                       const struct tp_trace_finding *finding, size_t trace)
@@ -56,26 +80,38 @@ static void put_first(struct tp_trace_judged *judged,
         .share = finding->value / 100};
 }
 
-/* The headline is about every step; where some lose as much, it says so, and
- * where they lose most, it is about them. */
-static void name_uneven_steps(const struct tp_trace_run *run,
-                              struct tp_trace_judged *judged)
+/* Findings that verdicts speak of, too. Returns whether some does. */
+static bool tell_findings(const struct tp_trace_run *run,
+                          struct tp_trace_judged *judged)
 {
-    const struct tp_trace_finding *found = NULL;
     bool any = false;
     for (size_t i = 0; i < judged->findings.count; i++) {
         const struct tp_trace_finding *row = &judged->findings.rows[i];
-        for (size_t k = 0; row->leads && k < run->trace_count; k++) {
-            if (row->file == run->traces[k].path)
+        for (size_t k = 0; k < run->trace_count; k++) {
+            if (row->file != run->traces[k].path)
+                continue;
+            if (row->leads)
                 put_first(judged, row, k);
+            else if (is_churn(row) && is_work(judged->verdicts[k].verdict))
+                add_churn(judged, row, k);
+            else
+                continue;
+            any = true;
         }
-        any |= row->leads;
-        if (!found && row->level == TP_SEVERITY_HIGH &&
+    }
+    return any;
+}
+
+/* The headline is about every step; where some lose as much, it says so. */
+static void name_uneven_steps(struct tp_trace_judged *judged)
+{
+    const struct tp_trace_finding *found = NULL;
+    for (size_t i = 0; i < judged->findings.count && !found; i++) {
+        const struct tp_trace_finding *row = &judged->findings.rows[i];
+        if (row->level == TP_SEVERITY_HIGH &&
             row->rule->of_trace == tp_trace_rule_uneven_steps)
             found = row;
     }
-    if (any)
-        tp_trace_verdict_of_run(run, judged);
     if (found && judged->verdict.verdict != TP_VERDICT_UNEVEN)
         judged->verdict.sentence = tp_judge_text(
             judged,
@@ -97,7 +133,9 @@ enum tp_status tp_trace_judge(const struct tp_trace_run *run,
     if (status == TP_OK)
         status = tp_trace_findings_make(run, judged, err);
     if (status == TP_OK) {
-        name_uneven_steps(run, judged);
+        if (tell_findings(run, judged)) /* or the run's as it was */
+            tp_trace_verdict_of_run(run, judged);
+        name_uneven_steps(judged);
         name_scenarios(run, judged);
     }
     return status;

@@ -2,6 +2,7 @@
 #ifndef TP_VERDICT_TRACE_RULE_COSTS_H
 #define TP_VERDICT_TRACE_RULE_COSTS_H
 
+#include "trace/trace_frames.h"
 #include "verdict/trace_rules.h"
 
 /* The row of /syncs that costs most, with the device idle, else at all; NULL
@@ -15,5 +16,20 @@ bool tp_trace_blocking_costs(const struct tp_trace *trace);
 /* The host inside pageable copies of a direction, % of W, where that costs
  * something and is worth a finding; else 0. */
 double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host);
+
+/* Whether the DataLoader is known to have workers, as what the report shows as
+ * num_workers, else the name of its iterator says. */
+bool tp_trace_has_workers(const struct tp_trace *trace);
+
+/* "; 164.20 ms idle in vision.py(178): resize (128 calls), called by
+ * vision.py(235): preprocess, in nn.Module: Vision_0"; "" where no frame has
+ * half of the idle time of a kind. Owned by the judged. */
+const char *tp_trace_frames_words(const struct tp_trace_case *it,
+                                  enum tp_frame_idle kind);
+
+/* The innermost function that holds half of the idle time behind the host, and
+ * of a builtin the one that calls it; NULL: no frame does. Without a device
+ * that is the time outside of operators. */
+const struct tp_frame_row *tp_trace_blamed_frame(const struct tp_trace *trace);
 
 #endif

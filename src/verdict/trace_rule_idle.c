@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
@@ -28,17 +27,9 @@ static double steps_of(const struct tp_trace *trace)
     return trace->steps.count ? (double)trace->steps.count : 1;
 }
 
-/* Whether the DataLoader is known to have workers, or to have none: by what the
- * report shows as num_workers, so that the advice is about that, and only where
- * nothing is shown by the name of its iterator. */
-static bool has_workers(const struct tp_trace *trace)
-{
-    const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
-    return shown->known
-               ? shown->value > 0
-               : strstr(trace->facts.loader, "_MultiProcessing") != NULL;
-}
-
+/* Whether the DataLoader is known to have none: by what the report shows as
+ * num_workers, so that the advice is about that, and only where nothing is
+ * shown by the name of its iterator. */
 static bool has_no_workers(const struct tp_trace *trace)
 {
     const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
@@ -66,46 +57,11 @@ static const char *loader_advice(const struct tp_trace_case *it)
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
                          "faster storage%s%s",
-                         has_workers(trace)
+                         tp_trace_has_workers(trace)
                              ? ""
                              : "; if num_workers is 0, prefetch_factor and "
                                "persistent_workers are void",
                          pin);
-}
-
-/* Idle time of a kind of this trace, from shares of /idle. */
-static double idle_us(const struct tp_trace *trace, enum tp_frame_idle kind)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const double shares[TP_FRAME_IDLES] = {
-        [TP_FRAME_HOST] = idle->launch + idle->cpu_op + idle->none,
-        [TP_FRAME_LOADER] = idle->dataloader,
-        [TP_FRAME_BLOCKING] = idle->blocking};
-    return shares[kind] * idle->window_us;
-}
-
-/* "; 164.20 ms idle in vision.py(178): resize (128 calls), called by
- * vision.py(235): preprocess, in nn.Module: Vision_0" */
-static const char *describe_frames(const struct tp_trace_case *it,
-                                   enum tp_frame_idle kind)
-{
-    const double us = idle_us(it->trace, kind);
-    const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
-    if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
-        return ""; /* what is less is not worth a line */
-    if (kind == TP_FRAME_LOADER && has_workers(it->trace))
-        return "; the main thread waits in a queue: what the workers do is in "
-               "no trace of this process";
-    return tp_judge_text(
-        it->judged,
-        "; %.2f ms %sin %s (%" PRId64 " call%s)%s%s%s%s",
-        blame.inner->idle_us[kind] / 1e3,
-        it->trace->facts.device_events > 0 ? "idle " : "", blame.inner->name,
-        blame.inner->count,
-        blame.inner->count == 1 ? "" : "s",
-        blame.caller ? ", called by " : "",
-        blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
-        blame.module ? blame.module->name : "");
 }
 
 /* Without a device nothing idles: the share of the steps is what is known. */
@@ -131,7 +87,7 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
             "(mean of %" PRId64 "); %s%s",
             1e3 * means.data_wait_s, share, means.steps,
             tp_trace_no_gpu_words(it->trace),
-            describe_frames(it, TP_FRAME_LOADER)),
+            tp_trace_frames_words(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
@@ -181,7 +137,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
             it->judged,
             "%s: %s, %.2f ms of it with the GPU idle: %.1f %% of the window%s",
             trace->facts.loader, describe_wait(it, exposed_ms), exposed_ms,
-            share, describe_frames(it, TP_FRAME_LOADER)),
+            share, tp_trace_frames_words(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
@@ -442,7 +398,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         "window, and %.1f %% more until work reaches it again%s%s%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_others(it, with_refill - 100 * idle->blocking),
-        describe_sync(it, row), describe_frames(it, TP_FRAME_BLOCKING));
+        describe_sync(it, row), tp_trace_frames_words(it, TP_FRAME_BLOCKING));
     finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
@@ -549,7 +505,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             facts->kernels, trace->median_kernel_us, tiny, host,
             *facts->top_op ? facts->top_op : "no recorded operator",
             facts->top_op_kernels, facts->top_op_kernel_us,
-            describe_frames(it, TP_FRAME_HOST)),
+            tp_trace_frames_words(it, TP_FRAME_HOST)),
         .suggestion = launch_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
 }
@@ -594,7 +550,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
             /* without first launches that the share leaves out */
             fmax(host - 100 * (idle->cpu_op + idle->none), 0),
             100 * idle->none, tp_trace_unrecorded_words(trace),
-            trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
+            trace->mean_queue, tp_trace_frames_words(it, TP_FRAME_HOST)),
         .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }

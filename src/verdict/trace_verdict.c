@@ -18,8 +18,8 @@
 
 #include "base/text.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_frames.h"
 #include "verdict/trace_first_step.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rule_host.h"
 #include "verdict/trace_untimed.h"
 
@@ -278,22 +278,9 @@ static const char *largest(const struct tp_trace *trace, double *share)
     return shares[best].words;
 }
 
-/* The innermost function that holds half of the idle time behind the host, and
- * of a builtin the one that calls it; NULL: no frame does. */
-static const struct tp_frame_row *blamed_frame(const struct tp_trace *trace)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const double us =
-        (idle->launch + idle->cpu_op + idle->none) * idle->window_us;
-    const struct tp_frame_blame blame =
-        tp_trace_blame(trace, TP_FRAME_HOST, us);
-    return blame.caller && blame.inner->what == TP_FRAME_BUILTIN ? blame.caller
-                                                                 : blame.inner;
-}
-
 const char *tp_trace_unrecorded_words(const struct tp_trace *trace)
 {
-    return blamed_frame(trace) ? "Python outside of operators"
+    return tp_trace_blamed_frame(trace) ? "Python outside of operators"
                                : "what was not recorded";
 }
 
@@ -303,7 +290,7 @@ static const char *busiest_host(struct tp_trace_judged *judged,
                                 const struct tp_trace *trace)
 {
     const struct tp_idle_row *idle = &trace->idle;
-    const struct tp_frame_row *frame = blamed_frame(trace);
+    const struct tp_frame_row *frame = tp_trace_blamed_frame(trace);
     const char *where = "mostly where nothing was recorded on the host";
     double share = idle->none;
     if (idle->none < idle->cpu_op || idle->none < idle->launch) {

@@ -409,6 +409,35 @@ Test(trace_verdict, no_steps_and_a_busy_backward_thread)
     cr_expect_eq(idle[1].none, idle[0].none);
 }
 
+/* Memory of the host that is pinned in each step is no device memory, and the
+ * allocator's cache no cure. */
+Test(trace_verdict, pinned_memory)
+{
+    static const char *const calls[] = {"cudaHostAlloc", "cudaMalloc"};
+    for (int device = 0; device <= 1; device++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 5; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 3000);
+            trace_maker_synchronize(&maker);
+            trace_maker_call(&maker, calls[device], 2000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding = judged_find(&it, "allocation");
+        cr_expect_str_eq(judged_verdict(&it), "allocation");
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->suggestion, ".pin_memory()") != NULL,
+                     !device, "%s", finding->suggestion);
+        cr_expect_eq(strstr(finding->suggestion, "empty_cache()") != NULL,
+                     device, "%s", finding->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
 /* Every step takes memory from the driver, and no step is recorded: it goes on
  * through the whole trace, so it is no start-up. */
 Test(trace_verdict, churn_without_steps)
