@@ -600,6 +600,8 @@ struct tp_trace_facts {
     const char *window;      /* what W is, in words                        */
     int64_t host_events, device_events;
     uint64_t devices;        /* bit k: device k (of 63 and more: 63)       */
+    int64_t working_devices; /* of them with a tenth of the busiest's time */
+    double device_busy;      /* of W one of these on average; NaN: W is 0  */
     int64_t unlinked;        /* device events without a call in the file   */
     int64_t uncorrelated;    /* of them without any correlation id         */
     int64_t empty_steps;     /* of no length, left out of /steps           */

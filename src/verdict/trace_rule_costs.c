@@ -87,3 +87,21 @@ const struct tp_frame_row *tp_trace_blamed_frame(const struct tp_trace *trace)
     return blame.caller && blame.inner->what == TP_FRAME_BUILTIN ? blame.caller
                                                                  : blame.inner;
 }
+
+double tp_trace_turns(const struct tp_trace *trace)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    const double more = trace->idle.busy - facts->device_busy;
+    return facts->working_devices > 1 && more > 0 ? more : 0;
+}
+
+const char *tp_trace_turns_words(struct tp_trace_judged *judged,
+                                 const struct tp_trace *trace)
+{
+    return tp_judge_text(judged,
+                         "of %" PRId64 " GPUs one at least is busy %.1f %% of "
+                         "the window, but each only %.1f %% on average: they "
+                         "wait for each other",
+                         trace->facts.working_devices, 100 * trace->idle.busy,
+                         100 * trace->facts.device_busy);
+}

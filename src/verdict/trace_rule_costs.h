@@ -32,4 +32,10 @@ const char *tp_trace_frames_words(const struct tp_trace_case *it,
  * that is the time outside of operators. */
 const struct tp_frame_row *tp_trace_blamed_frame(const struct tp_trace *trace);
 
+/* Where several devices work: how much more of W one of them at least is busy
+ * than each is on average; else 0. And in words. */
+double tp_trace_turns(const struct tp_trace *trace);
+const char *tp_trace_turns_words(struct tp_trace_judged *judged,
+                                 const struct tp_trace *trace);
+
 #endif

@@ -314,3 +314,26 @@ enum tp_status tp_trace_rule_copies(const struct tp_trace_case *it,
         .suggestion = copy_advice(most->kind)};
     return tp_trace_finding_add(it, TP_VERDICT_COPIES, finding, err);
 }
+
+/* Stages of a model that work one after the other, or get uneven shares. */
+enum tp_status tp_trace_rule_turns(const struct tp_trace_case *it,
+                                   struct tp_error *err)
+{
+    const double share = 100 * tp_trace_turns(it->trace);
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "one of several GPUs busy, less the mean of each, % of "
+                  "window",
+        .value = share,
+        .won = share,
+        .limit = it->limits[TP_TRACE_TURNS],
+        .evidence = tp_trace_turns_words(it->judged, it->trace),
+        .suggestion =
+            "split batches into micro-batches, so that the stages of a model "
+            "work at the same time (torch.distributed.pipelining), or give "
+            "each GPU a process of its own (DistributedDataParallel, FSDP)"};
+    return share < it->limits[TP_TRACE_TURNS]
+               ? TP_OK
+               : tp_trace_finding_add(it, TP_VERDICT_TURNS, finding, err);
+}

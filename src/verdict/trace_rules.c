@@ -63,6 +63,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "COMMUNICATION", NULL, tp_trace_rule_slow_link, false},
     {"copies", "copies through pageable memory, or outside of computation",
      "COPIES", tp_trace_rule_copies, NULL, false},
+    {"turns", "of several GPUs of a process some wait for others",
+     "SEVERAL GPUS IN A PROCESS", tp_trace_rule_turns, NULL, false},
     {"rising_steps", "steps get slower within a recording",
      "SLOWER STEPS", tp_trace_rule_rising_steps, NULL, false},
     {"rising_traces",

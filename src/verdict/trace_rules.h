@@ -82,6 +82,7 @@ tp_trace_rule_fn tp_trace_rule_memory_full;
 tp_trace_rule_fn tp_trace_rule_communication;
 tp_trace_rule_fn tp_trace_rule_straggler;
 tp_trace_rule_fn tp_trace_rule_copies;
+tp_trace_rule_fn tp_trace_rule_turns;
 /* trace_rule_roof.c */
 tp_trace_rule_fn tp_trace_rule_tf32;
 tp_trace_rule_fn tp_trace_rule_alignment;

@@ -46,6 +46,8 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
         {"copies", "copies",
          "copies to or from the GPU that neither computation nor "
          "communication hides"},
+    [TP_VERDICT_TURNS] = {"GPUs take turns", "turns",
+                          "of several GPUs of a process some wait for others"},
     [TP_VERDICT_LAUNCH_BOUND] =
         {"launch-bound", "tiny_ops",
          "the host cannot launch so many tiny kernels as fast "
@@ -196,6 +198,7 @@ static enum tp_verdict pick_cause(const struct tp_trace *trace,
          limit[TP_TRACE_COMM]},
         {TP_VERDICT_COPIES, tp_trace_exposed_transfers(trace),
          limit[TP_TRACE_COPY]},
+        {TP_VERDICT_TURNS, tp_trace_turns(trace), limit[TP_TRACE_TURNS]},
     };
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
@@ -205,10 +208,12 @@ static enum tp_verdict pick_cause(const struct tp_trace *trace,
         return pick_without_device(trace, limits, share);
     if (is_unknown(trace, limits))
         return TP_VERDICT_UNKNOWN;
-    /* A GPU that only waits for others, or for data, is busy, too. */
+    /* A GPU that only waits for others, or for data, is busy, too, and of
+     * several one may be. */
     bool computes =
         100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
-        100 * tp_trace_exposed_transfers(trace) < limit[TP_TRACE_COPY];
+        100 * tp_trace_exposed_transfers(trace) < limit[TP_TRACE_COPY] &&
+        100 * tp_trace_turns(trace) < limit[TP_TRACE_TURNS];
     *share = idle->busy;
     if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
         return TP_VERDICT_GPU_BOUND;
@@ -469,6 +474,8 @@ static const char *describe(struct tp_trace_judged *judged,
                              "computation nor communication hides take %.1f "
                              "%% of the window, of which it is busy %.1f %%",
                              percent, busy);
+    case TP_VERDICT_TURNS:
+        return tp_trace_turns_words(judged, trace);
     case TP_VERDICT_LAUNCH_BOUND:
         return describe_launches(judged, trace, percent);
     case TP_VERDICT_HOST_BOUND:
