@@ -4,6 +4,7 @@
 #include "verdict/trace_rule_costs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
@@ -23,6 +24,16 @@ const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
 bool tp_trace_blocking_costs(const struct tp_trace *trace)
 {
     return 2 * trace->idle.blocking >= trace->idle.blocked;
+}
+
+double tp_trace_won_without_waits(const struct tp_trace *trace)
+{
+    for (size_t i = 0; i < trace->what_if.count; i++) {
+        const struct tp_what_if_row *row = &trace->what_if.rows[i];
+        if (row->changed == TP_WHAT_IF_BLOCKING)
+            return row->won;
+    }
+    return trace->what_if.count ? 0 : INFINITY;
 }
 
 double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host)

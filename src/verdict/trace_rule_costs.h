@@ -13,6 +13,11 @@ const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace);
  * least half of it. A wait for a busy device costs nothing. */
 bool tp_trace_blocking_costs(const struct tp_trace *trace);
 
+/* What a step would win if no call waited for the device, of it: nothing where
+ * no call waits in the steps that are played again; INFINITY where none could
+ * be. */
+double tp_trace_won_without_waits(const struct tp_trace *trace);
+
 /* The host inside pageable copies of a direction, % of W, where that costs
  * something and is worth a finding; else 0. */
 double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host);

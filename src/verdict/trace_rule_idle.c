@@ -258,17 +258,10 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
-/* What a step would win if no call waited, beyond the idle time behind such
- * calls: nothing where no call waits in the steps that are played again;
- * INFINITY where none could be. */
-static double won_without_waits(const struct tp_trace *trace)
+/* The same beyond the idle time behind such calls. */
+static double won_beyond(const struct tp_trace *trace)
 {
-    for (size_t i = 0; i < trace->what_if.count; i++) {
-        const struct tp_what_if_row *row = &trace->what_if.rows[i];
-        if (row->changed == TP_WHAT_IF_BLOCKING)
-            return fmax(row->won - trace->idle.blocking, 0);
-    }
-    return trace->what_if.count ? 0 : INFINITY;
+    return fmax(tp_trace_won_without_waits(trace) - trace->idle.blocking, 0);
 }
 
 /*
@@ -282,7 +275,7 @@ static double refill_cost(const struct tp_trace *trace)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double cost = fmin(idle->refill - idle->dataloader - idle->alloc,
-                             won_without_waits(trace));
+                             won_beyond(trace));
     int64_t implicit = 0;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
@@ -339,7 +332,7 @@ static enum tp_status add_harmless(const struct tp_trace_case *it,
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
     const bool pending = 100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
-    const double won = 100 * (won_without_waits(trace) + idle->blocking);
+    const double won = 100 * (won_beyond(trace) + idle->blocking);
     const bool ahead = isfinite(won) && won >= finding.limit &&
                        won > 2 * finding.value;
     finding.level = ahead ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
@@ -362,7 +355,8 @@ static enum tp_status add_harmless(const struct tp_trace_case *it,
         : pending ? "leave them: they wait for work that does not begin"
                   : "leave them: the wait only shows that the GPU is behind "
                     "the host";
-    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+    return tp_trace_finding_add(
+        it, ahead ? TP_VERDICT_SYNCHRONISATION : TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,

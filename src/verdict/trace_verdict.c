@@ -175,6 +175,15 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     return best;
 }
 
+/* What steps would win without waits, which empty the queue, so that the host's
+ * work between them shows; what DataLoader or driver take then is theirs. */
+static double waits_cost(const struct tp_trace *trace)
+{
+    const double won = tp_trace_won_without_waits(trace) -
+                       trace->idle.dataloader - trace->idle.alloc;
+    return isfinite(won) && won > 0 ? won : 0;
+}
+
 /* Lines 2 to 5. */
 static enum tp_verdict pick_cause(const struct tp_trace *trace,
                             const struct tp_trace_limits *limits, double *share)
@@ -226,7 +235,14 @@ static enum tp_verdict pick_cause(const struct tp_trace *trace,
         *share = causes[i].share;
     }
     const double host = tp_trace_host_share(trace);
-    if (100 * host < limit[TP_TRACE_HOST] || host <= *share) {
+    const double waits = waits_cost(trace);
+    const bool is_host = 100 * host >= limit[TP_TRACE_HOST] && host > *share;
+    if (100 * waits >= limit[TP_TRACE_SYNC] && waits > (is_host ? host : 0) &&
+        (is_host || best == TP_VERDICT_NO_LIMIT)) {
+        *share = waits;
+        return TP_VERDICT_SYNCHRONISATION;
+    }
+    if (!is_host) {
         *share = best == TP_VERDICT_NO_LIMIT ? host : *share;
         return best;
     }
@@ -458,6 +474,13 @@ static const char *describe(struct tp_trace_judged *judged,
                              "DataLoader and is busy %.1f %% of it",
                              percent, busy);
     case TP_VERDICT_SYNCHRONISATION:
+        if (share > idle->blocking)
+            return tp_judge_text(judged,
+                                 "the host waits for the GPU (%" PRId64
+                                 " calls), and the GPU then for the host: "
+                                 "without the waits steps would be %.1f %% "
+                                 "shorter; it is busy %.1f %% of the window",
+                                 idle->blocking_calls, percent, busy);
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind "
                              "calls that wait for it (%" PRId64

@@ -30,6 +30,8 @@
  *      W, and longer than for the cause of 3: launch-bound when kernels below
  *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown
  *      without host events
+ *      Where steps would win more without blocking calls, and SYNC, it is
+ *      these (SYNC), as it is where no cause reaches its threshold
  *   5. no single limit; the largest share is named
  *
  * What is lost by 1., 3. or 4. is a cold start where a first step takes longer

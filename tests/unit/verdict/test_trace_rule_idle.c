@@ -183,7 +183,9 @@ Test(trace_rule_idle, waits_that_hold_the_host_up)
                      busy, "%s", sync->suggestion);
         cr_expect_eq(strstr(sync->evidence, "x cudaDeviceSynchronize") != NULL,
                      busy, "%s", sync->evidence);
-        cr_expect_eq(sync->level, busy ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW);
+        cr_expect_eq(sync->level, busy ? TP_SEVERITY_HIGH : TP_SEVERITY_LOW);
+        cr_expect_str_eq(judged_verdict(&it),
+                         busy ? "synchronisation" : "GPU-bound");
         judged_run_clear(&it);
     }
 }
@@ -211,7 +213,7 @@ Test(trace_rule_idle, waits_of_few_steps)
         const struct tp_trace_finding *sync = judged_find(&it, "sync");
         cr_assert_not_null(sync, "%d", every);
         cr_expect_eq(sync->level,
-                     every == 1 ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW, "%s",
+                     every == 1 ? TP_SEVERITY_HIGH : TP_SEVERITY_LOW, "%s",
                      sync->evidence);
         cr_expect_eq(strstr(sync->suggestion, "every N steps") != NULL,
                      every == 1, "%s", sync->suggestion);

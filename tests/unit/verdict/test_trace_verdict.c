@@ -176,8 +176,8 @@ Test(trace_verdict, sync)
     judged_run_clear(&it);
 }
 
-/* The wait itself is short, but after it the GPU has nothing to do: no limit
- * by the verdict's rule, yet a finding. */
+/* The wait itself is short, but after it the GPU has nothing to do: where steps
+ * would be a tenth shorter without, that is the limit. */
 Test(trace_verdict, sync_and_refill)
 {
     struct judged_run it = {0};
@@ -186,11 +186,42 @@ Test(trace_verdict, sync_and_refill)
                                .item_python_us = 30,
                                .kernel_us = 100};
     make(&it, &how);
-    expect(&it, "no single limit", "sync");
+    expect(&it, "synchronisation", "sync");
     const struct tp_trace_finding *finding = judged_find(&it, "sync");
-    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
     cr_expect(finding->value > 20, "%g", finding->value);
     cr_expect(strstr(finding->suggestion, "every N steps"));
+    cr_expect(strstr(it.judged.verdict.sentence, "without the waits steps"),
+              "%s", it.judged.verdict.sentence);
+    judged_run_clear(&it);
+}
+
+/* One wait in a step, and little behind it. */
+Test(trace_verdict, sync_and_little_refill)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.items = 1,
+                               .item_latency_us = 4,
+                               .item_python_us = 120,
+                               .kernel_us = 2000};
+    make(&it, &how);
+    cr_expect_str_neq(judged_verdict(&it), "synchronisation", "%s",
+                      it.judged.verdict.sentence);
+    judged_run_clear(&it);
+}
+
+/* Python that takes longer than the GPU's work is the host's, with waits or
+ * without. */
+Test(trace_verdict, sync_and_much_python)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.items = 20,
+                               .item_latency_us = 4,
+                               .item_python_us = 400,
+                               .kernel_us = 100};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "host-bound");
+    cr_expect_eq(judged_find(&it, "sync")->level, TP_SEVERITY_MEDIUM);
     judged_run_clear(&it);
 }
 
