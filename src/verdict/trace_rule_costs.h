@@ -43,4 +43,19 @@ double tp_trace_turns(const struct tp_trace *trace);
 const char *tp_trace_turns_words(struct tp_trace_judged *judged,
                                  const struct tp_trace *trace);
 
+/* What of W the device idles behind launches, but for first ones that load
+ * code, operators and nothing recorded (line 4). */
+double tp_trace_host_share(const struct tp_trace *trace);
+
+/* Whether code is loaded in most steps, of four or more, so that it is no
+ * start-up. */
+bool tp_trace_keeps_loading(const struct tp_trace *trace);
+
+/* Idle time of a start-up, of W: memory that is taken and code that is loaded,
+ * where that does not go on. */
+double tp_trace_start_up_share(const struct tp_trace *trace);
+
+/* Whether driver allocations are more than start-up (line 3). */
+bool tp_trace_keeps_allocating(const struct tp_trace *trace);
+
 #endif

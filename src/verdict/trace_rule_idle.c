@@ -16,6 +16,7 @@
 #include "verdict/trace_rule_costs.h"
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
+#include "verdict/trace_verdict_words.h"
 
 /* Batches of a step from which on it is said that it has several: one of
  * several steps may have one more. */
@@ -92,6 +93,18 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
+/* The longest wait for data of a typical step, us. */
+static double longest_wait(const struct tp_trace *trace)
+{
+    double most = 0;
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        if (row->typical)
+            most = fmax(most, row->data_wait_us);
+    }
+    return most;
+}
+
 /* "each step waits 8.00 ms for its batch", or what a step with several batches
  * or a trace without steps waits for. */
 static const char *describe_wait(const struct tp_trace_case *it,
@@ -101,9 +114,15 @@ static const char *describe_wait(const struct tp_trace_case *it,
     const double wait = 1e3 * tp_trace_step_means(trace, 1).data_wait_s;
     const double ms = isnan(wait) ? exposed_ms : wait;
     const double batches = tp_trace_batches(trace, 1);
+    const double most = longest_wait(trace) / 1e3;
     if (!tp_trace_has_steps(trace))
         return tp_judge_text(it->judged,
                              "the host waits in all %.2f ms for batches", ms);
+    if (most > 2 * ms)
+        return tp_judge_text(it->judged,
+                             "steps wait %.2f ms for their batches on average, "
+                             "one of them %.2f ms",
+                             ms, most);
     if (batches < SEVERAL_BATCHES)
         return tp_judge_text(it->judged,
                              "each step waits %.2f ms for its batch", ms);
@@ -454,8 +473,19 @@ enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
                     : "record after some steps of warm-up: "
                       "schedule(wait=1, warmup=3, active=...)"};
     return tp_trace_finding_add(
-        it, goes_on ? TP_VERDICT_HOST_BOUND : TP_VERDICT_COLD_START, finding,
-        err);
+        it,
+        !goes_on                                 ? TP_VERDICT_COLD_START
+        : it->verdict == TP_VERDICT_LAUNCH_BOUND ? TP_VERDICT_LAUNCH_BOUND
+                                                 : TP_VERDICT_HOST_BOUND,
+        finding, err);
+}
+
+/* Whether half of what the host idles the device is code that is loaded all the
+ * time: first_launch says what to do. */
+static bool loads_code(const struct tp_trace *trace)
+{
+    return tp_trace_keeps_loading(trace) &&
+           2 * trace->idle.first_launch >= tp_trace_host_share(trace);
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
@@ -481,6 +511,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
     if (facts->kernels == 0 || facts->host_events == 0 || starts_up(it) ||
+        loads_code(trace) ||
         tiny < it->limits[TP_TRACE_TINY] ||
         host < it->limits[TP_TRACE_HOST])
         return TP_OK;
@@ -525,7 +556,8 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
     const struct tp_idle_row *idle = &trace->idle;
     const double host = 100 * tp_trace_host_share(trace);
     if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
-        starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
+        starts_up(it) || loads_code(trace) ||
+        host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])
         return TP_OK;
     const struct tp_trace_finding finding = {

@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "verdict/trace_rules.h"
-#include "verdict/trace_verdict.h"
+#include "verdict/trace_rule_costs.h"
 
 /* Whether most is pinned memory of the host: cudaHostAlloc, cuMemFreeHost,
  * hipHostMalloc, .. */

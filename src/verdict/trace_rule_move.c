@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "trace/trace_collective.h"
 #include "verdict/trace_rule_costs.h"
 
 /* The collective with most time outside of computation, or NULL. */
@@ -37,6 +38,23 @@ static const char *describe_comm(const struct tp_trace_case *it)
                          row->exposed_us / 1e3, row->total_us / 1e3);
 }
 
+/* A stage of a pipeline waits for the one before; any other collective waits
+ * for whoever is last. */
+static const char *comm_advice(const struct tp_trace *trace)
+{
+    const struct tp_comm_row *row = worst_comm(trace);
+    const char *kind = row ? tp_collective_kind(row->collective) : NULL;
+    if (kind && (!strcmp(kind, "send") || !strcmp(kind, "recv") ||
+                 !strcmp(kind, "sendrecv")))
+        return "a stage of a pipeline waits for another one: more and smaller "
+               "micro-batches, stages of equal work, an interleaved schedule "
+               "(1F1B, zero bubble); compare the ranks to see which stage is "
+               "slow";
+    return "time inside a collective is mostly waiting for other ranks: look "
+           "for stragglers first, then overlap it with backward (larger DDP "
+           "buckets, FSDP prefetch), or send less (accumulate gradients, bf16)";
+}
+
 enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                                            struct tp_error *err)
 {
@@ -54,10 +72,7 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                                   "communication that no computation hides: "
                                   "%.1f %% of the window%s",
                                   share, describe_comm(it)),
-        .suggestion = "time inside a collective is mostly waiting for other "
-                      "ranks: look for stragglers first, then overlap it "
-                      "with backward (larger DDP buckets, FSDP prefetch), or "
-                      "send less (accumulate gradients, bf16)"};
+        .suggestion = comm_advice(it->trace)};
     return tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding, err);
 }
 

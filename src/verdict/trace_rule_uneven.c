@@ -15,6 +15,7 @@
 
 #include "stats/quantile.h"
 #include "verdict/trace_first_step.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_step_parts.h"
 #include "verdict/trace_verdict.h"

@@ -544,3 +544,61 @@ Test(trace_rule_idle, advice_on_pinned_memory)
     cr_expect(!strstr(loader_advice(&it, iterator, -1, true), "pin_memory"));
     judged_run_clear(&it);
 }
+
+/* Where most of the host's share is code that is loaded in every step, that is
+ * told alone; where Python takes more, both are. */
+Test(trace_rule_idle, code_that_is_loaded_all_the_time)
+{
+    for (int python = 0; python <= 1; python++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            char name[] = "triton_poi_fused_0";
+            name[17] = (char)('0' + i);
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 1000);
+            trace_maker_synchronize(&maker);
+            trace_maker_launch(&maker, name, 5000);
+            trace_maker_python(&maker, python ? 9000 : 0);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect_str_eq(judged_verdict(&it), "host-bound");
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "launches that load code") != NULL,
+                     !python, "%s", it.judged.verdict.sentence);
+        cr_expect_not_null(judged_find(&it, "first_launch"));
+        cr_expect_eq(judged_find(&it, "host") != NULL, python);
+        judged_run_clear(&it);
+    }
+}
+
+/* Two steps of eight that wait for data are not each step. */
+Test(trace_rule_idle, batches_that_come_unevenly)
+{
+    for (int even = 0; even <= 1; even++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 8; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_loader(&maker, even || i % 4 == 3 ? 8000 : 20, true);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 400);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
+        cr_assert_not_null(loader);
+        cr_expect(strstr(loader->evidence,
+                         even ? "each step waits 8.00 ms for its batch"
+                              : "steps wait 2.01 ms for their batches on "
+                                "average, one of them 8.00 ms"),
+                  "%s", loader->evidence);
+        judged_run_clear(&it);
+    }
+}
