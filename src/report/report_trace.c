@@ -184,8 +184,10 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
                         size_t also, bool color, struct tp_text *text)
 {
     const struct tp_trace_judged *judged = report->judged;
-    const bool several = report->run->trace_count > 1;
     const struct tp_trace_finding *finding = &judged->findings.rows[i];
+    /* of the run as a whole it is of no trace */
+    const bool several = report->run->trace_count > 1 &&
+                         (finding->rank >= 0 || *finding->file || also);
     tp_report_level(finding->level, color, text);
     tp_text_add(text, " %s%s", finding->rule->id, several ? "," : "");
     if (several)

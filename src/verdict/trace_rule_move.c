@@ -13,6 +13,7 @@
 
 #include "trace/trace_collective.h"
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_straggling.h"
 
 /* The collective with most time outside of computation, or NULL. */
 static const struct tp_comm_row *worst_comm(const struct tp_trace *trace)
@@ -186,11 +187,10 @@ static const char *describe_begin(const struct tp_trace_case *it,
 static double won_without(const struct tp_trace_judged *judged,
                           const struct tp_rank_row *rank)
 {
-    for (size_t i = 0; i < judged->straggling.count; i++) {
-        if (judged->straggling.rows[i].rank == rank->rank)
-            return 100 * judged->straggling.rows[i].won;
-    }
-    return 100 * rank->late;
+    const double won = tp_straggling_won(judged, rank->rank);
+    if (judged->straggling.count == 0)
+        return 100 * rank->late;
+    return won > 0 ? 100 * won : 0;
 }
 
 /* Where ranks are said to communicate most of the time, and half of that would
@@ -211,9 +211,11 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
         if (!row->straggler)
             continue;
         const double won = won_without(it->judged, row);
+        const bool own = tp_straggling_is_own(it->judged, row);
         const struct tp_trace_finding finding = {
             .level = is_cause(it->judged, won) ? TP_SEVERITY_HIGH
-                                               : TP_SEVERITY_MEDIUM,
+                     : own                     ? TP_SEVERITY_MEDIUM
+                                               : TP_SEVERITY_LOW,
             .rank = row->rank,
             .step = -1,
             .metric = "start of collectives after the median rank, % of step",
@@ -226,9 +228,13 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                 "rank %" PRId64 " starts its collectives later than the median "
                 "rank, by %.1f %% of a step in all, and the others wait for it "
                 "inside theirs; its steps take %.2f ms, its GPU is busy "
-                "%.1f %% of its window%s",
+                "%.1f %% of its window%s%s",
                 row->rank, 100 * row->late, row->step_us / 1e3,
-                100 * row->busy, describe_begin(it, row)),
+                100 * row->busy, describe_begin(it, row),
+                own ? ""
+                    : "; but steps would be no shorter without its lateness: "
+                      "it waits for others itself, or the others wait "
+                      "elsewhere"),
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};

@@ -21,6 +21,7 @@
 #include "verdict/trace_first_step.h"
 #include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rule_host.h"
+#include "verdict/trace_straggling.h"
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict_words.h"
 
@@ -143,11 +144,13 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
 }
 
 /* What steps would win without waits, which empty the queue, so that the host's
- * work between them shows; what DataLoader or driver take then is theirs. */
+ * work between them shows; what DataLoader or driver take then is theirs, and
+ * communication may have to be waited for on the device. */
 static double waits_cost(const struct tp_trace *trace)
 {
     const double won = tp_trace_won_without_waits(trace) -
-                       trace->idle.dataloader - trace->idle.alloc;
+                       trace->idle.dataloader - trace->idle.alloc -
+                       tp_trace_exposed_communication(trace);
     return isfinite(won) && won > 0 ? won : 0;
 }
 
@@ -279,36 +282,24 @@ static void vote(const struct tp_trace_run *run, size_t i, double share,
     votes->window_us += window_us;
 }
 
-/* What a step would win if no rank straggled, %; INFINITY where steps of all
- * ranks could not be played together. */
-static double won_without_stragglers(const struct tp_trace_judged *judged)
-{
-    for (size_t i = 0; i < judged->straggling.count; i++)
-        if (judged->straggling.rows[i].rank < 0)
-            return 100 * judged->straggling.rows[i].won;
-    return INFINITY;
-}
-
 /* "; stragglers: ranks 2 7 (without: steps 12.1 % shorter)", where something
  * could be won from them. */
 static void add_stragglers(const struct tp_trace_judged *judged,
                            struct tp_text *text)
 {
-    const double won = won_without_stragglers(judged);
+    const double won = tp_straggling_won(judged, -1);
     size_t count = 0;
-    if (won < judged->limits.values[TP_TRACE_SYNC_SEEN])
-        return;
     for (size_t i = 0; i < judged->ranks.count; i++)
-        count += judged->ranks.rows[i].straggler != 0;
+        count += tp_straggling_is_own(judged, &judged->ranks.rows[i]);
     if (count)
         tp_text_add(text, "; straggler%s: rank%s", count == 1 ? "" : "s",
                     count == 1 ? "" : "s");
     for (size_t i = 0; i < judged->ranks.count; i++) {
-        if (judged->ranks.rows[i].straggler)
+        if (tp_straggling_is_own(judged, &judged->ranks.rows[i]))
             tp_text_add(text, " %" PRId64, judged->ranks.rows[i].rank);
     }
     if (count && isfinite(won))
-        tp_text_add(text, " (without: steps %.1f %% shorter)", won);
+        tp_text_add(text, " (without: steps %.1f %% shorter)", 100 * won);
 }
 
 /* How many traces the verdict of a run holds for, and of the longest. */
