@@ -152,9 +152,10 @@ static bool check_duplicates(const struct tp_trace_run *run,
     }
     if (duplicates) {
         tp_judge_note(judged,
-                      "%zu ranks are met twice, so ranks are not compared; "
+                      "%zu rank%s met twice, so ranks are not compared; "
                       "rank %" PRId64 " is in %s and in %s",
-                      duplicates, run->traces[example].rank,
+                      duplicates, duplicates == 1 ? " is" : "s are",
+                      run->traces[example].rank,
                       run->traces[example - 1].path,
                       run->traces[example].path);
     }

@@ -93,16 +93,25 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
-/* The longest wait for data of a typical step, us. */
-static double longest_wait(const struct tp_trace *trace)
+/* Waits for data, ms: on average, and the longest. */
+struct waits {
+    double mean, most;
+};
+
+static struct waits find_waits(const struct tp_trace *trace, bool typical)
 {
-    double most = 0;
+    struct waits waits = {0};
+    double sum = 0, count = 0;
     for (size_t i = 0; i < trace->steps.count; i++) {
         const struct tp_step_row *row = &trace->steps.rows[i];
-        if (row->typical)
-            most = fmax(most, row->data_wait_us);
+        if (!row->typical && typical)
+            continue;
+        sum += row->data_wait_us / 1e3;
+        waits.most = fmax(waits.most, row->data_wait_us / 1e3);
+        count++;
     }
-    return most;
+    waits.mean = count > 0 ? sum / count : 0;
+    return waits;
 }
 
 /* "each step waits 8.00 ms for its batch", or what a step with several batches
@@ -111,25 +120,27 @@ static const char *describe_wait(const struct tp_trace_case *it,
                                  double exposed_ms)
 {
     const struct tp_trace *trace = it->trace;
-    const double wait = 1e3 * tp_trace_step_means(trace, 1).data_wait_s;
-    const double ms = isnan(wait) ? exposed_ms : wait;
+    struct waits waits = find_waits(trace, true);
     const double batches = tp_trace_batches(trace, 1);
-    const double most = longest_wait(trace) / 1e3;
     if (!tp_trace_has_steps(trace))
         return tp_judge_text(it->judged,
-                             "the host waits in all %.2f ms for batches", ms);
-    if (most > 2 * ms)
+                             "the host waits in all %.2f ms for batches",
+                             exposed_ms);
+    if (waits.mean < exposed_ms) /* that of a step that is not typical */
+        waits = find_waits(trace, false);
+    if (waits.most > 2 * waits.mean)
         return tp_judge_text(it->judged,
                              "steps wait %.2f ms for their batches on average, "
                              "one of them %.2f ms",
-                             ms, most);
+                             waits.mean, waits.most);
     if (batches < SEVERAL_BATCHES)
         return tp_judge_text(it->judged,
-                             "each step waits %.2f ms for its batch", ms);
+                             "each step waits %.2f ms for its batch",
+                             waits.mean);
     return tp_judge_text(it->judged,
                          "each ProfilerStep waits %.2f ms, for %.3g batches, "
                          "%.2f ms each on average",
-                         ms, batches, ms / batches);
+                         waits.mean, batches, waits.mean / batches);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,

@@ -24,10 +24,18 @@
 #include "trace/trace_flops.h"
 #include "verdict/trace_rules.h"
 
-/* Percent of the window that `us` are. */
+/* Percent of the window that `us` of the device are, or of what the device's
+ * events span, where that is longer: rows have all of them, and the host may
+ * be through with its steps long before the device. */
 static double share_of(const struct tp_trace_case *it, double us)
 {
-    return 100 * us / it->trace->idle.window_us;
+    const struct tp_trace *trace = it->trace;
+    double whole = trace->idle.window_us;
+    for (size_t i = 0; i < trace->busy.count; i++) {
+        if (trace->busy.rows[i].span == TP_BUSY_DEVICE)
+            whole = fmax(whole, trace->busy.rows[i].total_us);
+    }
+    return 100 * us / whole;
 }
 
 /* A finding about what could be won, if it is worth one. */

@@ -602,3 +602,28 @@ Test(trace_rule_idle, batches_that_come_unevenly)
         judged_run_clear(&it);
     }
 }
+
+/* What the first of four steps waits is no wait of each. */
+Test(trace_rule_idle, batches_of_a_first_step)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < 4; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, i == 0 ? 20000 : 20, true);
+        for (int k = 0; k < 10; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "cold start");
+    const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
+    cr_assert_not_null(loader);
+    cr_expect(strstr(loader->evidence, "steps wait 5.01 ms for their batches "
+                                       "on average, one of them 20.00 ms"),
+              "%s", loader->evidence);
+    judged_run_clear(&it);
+}

@@ -13,6 +13,7 @@ struct maker {
     struct tp_text json;
     double host, gpu;
     int correlation;
+    bool ahead; /* the step ends with the host's work, long before the GPU's */
 };
 
 static void begin(struct maker *it, const char *device)
@@ -60,7 +61,8 @@ static const struct tp_trace_finding *end(struct maker *it,
     struct tp_error err = {0};
     struct tp_pool *pool = NULL;
     struct tp_trace *trace = calloc(1, sizeof *trace);
-    event(it, "user_annotation", "ProfilerStep#1", 90, it->gpu + 5 - 90);
+    event(it, "user_annotation", "ProfilerStep#1", 90,
+          (it->ahead ? it->host : it->gpu + 5) - 90);
     tp_text_add(&it->json, "}}]}");
     judged_run_clear(run);
     *trace = (struct tp_trace){.path = "made.json", .worker = ""};
@@ -133,6 +135,25 @@ Test(trace_rule_roof, tf32)
     /* as many bytes as the memory moves in that time: nothing to win */
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
                             MM(16, 16, 1000000, "float"), sgemm));
+    judged_run_clear(&run);
+}
+
+/* Where the host's steps are over long before the GPU's work, shares are of the
+ * latter. */
+Test(trace_rule_roof, a_host_that_is_ahead)
+{
+    struct judged_run run = {0};
+    struct maker it;
+    begin(&it, "NVIDIA H100 80GB HBM3");
+    it.ahead = true;
+    for (int i = 0; i < 10; i++)
+        op(&it, "aten::mm", MM(1024, 1024, 1024, "float"),
+           "ampere_sgemm_128x128_nn", 40, 0);
+    const struct tp_trace_finding *finding = end(&it, &run, "tf32");
+    cr_assert_not_null(finding);
+    cr_expect_lt(run.run.traces[0].idle.window_us, 60);
+    cr_expect_float_eq(finding->value, 100 * (1 - 66.9 / 494.7), 1e-6, "%g",
+                       finding->value);
     judged_run_clear(&run);
 }
 
