@@ -10,7 +10,8 @@
  *              those that a fused attention does without, if that is told
  *   attention  a softmax between two products of its size: what it takes, and
  *              what else goes through as many elements
- *   fusion     chains of light kernels: all but the longest of each
+ *   fusion     chains of light kernels: all but the longest of each; without
+ *              those of such an attention
  *   optimizer  parameters one by one: the gaps between its kernels
  *
  * Each is what remains after the change as far as the trace tells; running the
@@ -287,20 +288,39 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
 
 /* --- fusion ------------------------------------------------------------- */
 
+/* Whether a chain goes through the scores of an attention in pieces, which a
+ * fused kernel of that has none of. */
+static bool is_of_scores(const struct tp_trace *trace,
+                         const struct tp_fusion_row *chain)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        if (is_softmax(row) && row->result == chain->elements &&
+            product_of(trace, row, false) && product_of(trace, row, true))
+            return true;
+    }
+    return false;
+}
+
 enum tp_status tp_trace_rule_fusion(const struct tp_trace_case *it,
                                     struct tp_error *err)
 {
     const struct tp_trace *trace = it->trace;
+    const bool attention = tp_trace_is_found(it, tp_trace_rule_attention);
+    const struct tp_fusion_row *first = NULL;
     double saved = 0, all = 0;
     int64_t chains = 0;
     for (size_t i = 0; i < trace->fusions.count; i++) {
-        saved += trace->fusions.rows[i].saved_us;
-        all += trace->fusions.rows[i].device_us;
-        chains += trace->fusions.rows[i].count;
+        const struct tp_fusion_row *row = &trace->fusions.rows[i];
+        if (attention && is_of_scores(trace, row))
+            continue;
+        first = first ? first : row;
+        saved += row->saved_us;
+        all += row->device_us;
+        chains += row->count;
     }
-    if (!is_worth(it, saved))
+    if (!first || !is_worth(it, saved))
         return TP_OK;
-    const struct tp_fusion_row *first = &trace->fusions.rows[0];
     return add_win(
         it, saved,
         tp_judge_text(it->judged,

@@ -268,6 +268,33 @@ Test(trace_rule_roof, odd_attention)
     }
 }
 
+/* Scale and mask between the products of an attention are told with it; the
+ * same chain without the second product is one to fuse. */
+Test(trace_rule_roof, chains_of_scores)
+{
+    for (int whole = 0; whole <= 1; whole++) {
+        struct judged_run run = {0};
+        struct maker it;
+        begin(&it, "NVIDIA H100 80GB HBM3");
+        for (int i = 0; i < 10; i++) {
+            op(&it, "aten::bmm", BMM(32, 1024, 64, 1024), "nvjet_a", 100, 0);
+            op(&it, "aten::mul", ONE("[32, 1024, 1024]", "c10::BFloat16"),
+               "mul", 50, 0);
+            op(&it, "aten::add", ONE("[32, 1024, 1024]", "c10::BFloat16"),
+               "add", 50, 0);
+            op(&it, "aten::_softmax",
+               ONE("[32, 1024, 1024]", "c10::BFloat16"), "softmax", 80, 0);
+            if (whole)
+                op(&it, "aten::bmm", BMM(32, 1024, 1024, 64), "nvjet_b", 100,
+                   0);
+        }
+        const struct tp_trace_finding *finding = end(&it, &run, "attention");
+        cr_expect_eq(finding != NULL, whole);
+        cr_expect_eq(judged_find(&run, "fusion") != NULL, !whole);
+        judged_run_clear(&run);
+    }
+}
+
 /* Three light kernels one after the other, or with `between`. */
 static const struct tp_trace_finding *chain(struct judged_run *run,
                                             const char *second,
