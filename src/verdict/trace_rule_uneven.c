@@ -152,6 +152,13 @@ static bool leads(const struct tp_trace_case *it,
            share > 100 * verdict->share * (same ? 0.5 : 1);
 }
 
+/* Whether it is the last part, what is in nothing recorded: frames would tell
+ * whose it is. */
+static bool of_python(const struct tp_step_part *part)
+{
+    return part == &tp_step_parts[TP_STEP_PARTS - 1];
+}
+
 enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
@@ -178,17 +185,23 @@ enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
         it->judged,
         "%zu of %zu steps%s take%s over 1.5 times the median of %.2f ms, "
         "%.2f ms beyond it in all: %.1f %% of the steps' time; most of what "
-        "they have more, %.2f ms a step, is in %s",
+        "they have more, %.2f ms a step, is in %s%s",
         uneven.slow, uneven.count, steps_in_words(it, &uneven),
         uneven.slow == 1 ? "s" : "", uneven.median_us / 1e3,
-        uneven.lost_us / 1e3, share, more_us / 1e3, part->words);
+        uneven.lost_us / 1e3, share, more_us / 1e3, part->words,
+        of_python(part) && finding.leads
+            ? tp_trace_frames_words(it, TP_FRAME_HOST)
+            : "");
     finding.suggestion = tp_judge_text(
-        it->judged, "%s%s",
+        it->judged, "%s%s%s",
         uneven.slow > 2 && uneven.every > 1
             ? "if only these steps reduce gradients and run the optimizer "
               "(gradient accumulation), this is as it should be; if not: "
             : "",
-        part->varies);
+        part->varies,
+        of_python(part) && it->trace->frames.count == 0
+            ? "; with_stack=True records who it is"
+            : "");
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 

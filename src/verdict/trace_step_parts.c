@@ -48,8 +48,7 @@ const struct tp_step_part tp_step_parts[TP_STEP_PARTS] = {
      "record with_stack=True; look for what Python keeps from step to step: "
      "lists, logs, metrics computed over all steps so far",
      "look for what only these steps do: checkpoints, logging, garbage "
-     "collection (gc.freeze() after the first step); with_stack=True records "
-     "who it is",
+     "collection (gc.freeze() after the first step)",
      LOST_BY_HOST | LOST(QUEUED)},
 };
 

@@ -166,3 +166,49 @@ Test(trace_rule_uneven, headline)
         judged_run_clear(&it);
     }
 }
+
+/* Python of slow steps is named where it is most of what is lost, and frames
+ * were recorded; not where another function takes more in all steps. */
+Test(trace_rule_uneven, python_by_name)
+{
+    static const struct {
+        bool frames;
+        double others;
+        const char *named, *advice;
+    } cases[] = {
+        {true, 0, "idle in gc.py(3): collect (3 calls)", NULL},
+        {false, 0, NULL, "with_stack=True"},
+        {true, 9000, NULL, NULL},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 3000);
+            trace_maker_synchronize(&maker);
+            double begun = trace_maker_frame_begin(&maker);
+            trace_maker_python(&maker, cases[k].others);
+            if (cases[k].frames && cases[k].others > 0)
+                trace_maker_frame_end(&maker, "train.py(7): log", begun);
+            begun = trace_maker_frame_begin(&maker);
+            trace_maker_python(&maker, i % 4 == 3 ? 12000 : 0);
+            if (cases[k].frames && i % 4 == 3)
+                trace_maker_frame_end(&maker, "gc.py(3): collect", begun);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *found = judged_find(&it, "uneven_steps");
+        cr_assert_not_null(found, "%zu", k);
+        cr_expect_eq(strstr(found->evidence, ".py(") != NULL,
+                     cases[k].named != NULL, "%s", found->evidence);
+        if (cases[k].named)
+            cr_expect(strstr(found->evidence, cases[k].named), "%s",
+                      found->evidence);
+        cr_expect_eq(strstr(found->suggestion, "with_stack=True") != NULL,
+                     cases[k].advice != NULL, "%s", found->suggestion);
+        judged_run_clear(&it);
+    }
+}
