@@ -312,8 +312,9 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
     tp_text_add(&text, "%zu of %zu traces", votes->traces, run->trace_count);
     if (best != TP_VERDICT_CPU_ONLY && best != TP_VERDICT_NO_LIMIT &&
         best != TP_VERDICT_UNKNOWN)
-        tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
-                    100 * votes->low, 100 * votes->high);
+        tp_text_add(&text, " (%.1f to %.1f %% of their %s)", 100 * votes->low,
+                    100 * votes->high,
+                    best == TP_VERDICT_UNEVEN ? "steps' time" : "windows");
     add_stragglers(judged, &text);
     if (worst->rank >= 0)
         tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
