@@ -80,6 +80,33 @@ static void put_first(struct tp_trace_judged *judged,
         .share = finding->value / 100};
 }
 
+/* Where nothing is lost by the verdict, what could be won all the same. */
+static void add_largest(struct tp_trace_judged *judged,
+                        const struct tp_trace_finding *finding, size_t trace)
+{
+    struct tp_trace_verdict *verdict = &judged->verdicts[trace];
+    verdict->sentence =
+        tp_judge_text(judged, "%s; largest finding: %s, up to %.1f %%",
+                      verdict->sentence, finding->rule->id, finding->won);
+}
+
+/* Whether a finding, of those sorted, is the first of its trace and tells a
+ * verdict that all is well of a loss. */
+static bool is_largest(const struct tp_trace_judged *judged, size_t i,
+                       enum tp_verdict verdict)
+{
+    const struct tp_trace_finding *rows = judged->findings.rows;
+    if ((verdict != TP_VERDICT_GPU_BOUND && verdict != TP_VERDICT_NO_LIMIT) ||
+        rows[i].level != TP_SEVERITY_MEDIUM || !(rows[i].won > 0) ||
+        rows[i].rule->of_trace == tp_trace_rule_uneven_steps)
+        return false;
+    for (size_t k = 0; k < i; k++) {
+        if (rows[k].file == rows[i].file && rows[k].level >= rows[i].level)
+            return false;
+    }
+    return true;
+}
+
 /* Findings that verdicts speak of, too. Returns whether some does. */
 static bool tell_findings(const struct tp_trace_run *run,
                           struct tp_trace_judged *judged)
@@ -94,6 +121,8 @@ static bool tell_findings(const struct tp_trace_run *run,
                 put_first(judged, row, k);
             else if (is_churn(row) && is_work(judged->verdicts[k].verdict))
                 add_churn(judged, row, k);
+            else if (is_largest(judged, i, judged->verdicts[k].verdict))
+                add_largest(judged, row, k);
             else
                 continue;
             any = true;

@@ -114,8 +114,12 @@ Test(trace_rule_roof, tf32)
                        1e-6, "%g", finding->value);
     cr_expect(strstr(finding->evidence, "aten::mm (fp32[1024, 1024]"), "%s",
               finding->evidence);
+    cr_expect(strstr(run.judged.verdict.sentence,
+                     "largest finding: tf32, up to 8"),
+              "%s", run.judged.verdict.sentence);
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3", fp32,
                             "cutlass_80_tensorop_s1688gemm_128x128"));
+    cr_expect_null(strstr(run.judged.verdict.sentence, "largest finding"));
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
                             MM(1024, 1024, 1024, "c10::BFloat16"),
                             "nvjet_bf16_128x128"));
