@@ -103,6 +103,17 @@ static bool tells_nothing(const struct tp_trace *trace,
                 limits->values[TP_TRACE_EVENTS]);
 }
 
+/* What steps would win without waits, which empty the queue, so that the host's
+ * work between them shows; what DataLoader or driver take then is theirs, and
+ * communication may have to be waited for on the device. */
+static double waits_cost(const struct tp_trace *trace)
+{
+    const double won = tp_trace_won_without_waits(trace) -
+                       trace->idle.dataloader - trace->idle.alloc -
+                       tp_trace_exposed_communication(trace);
+    return isfinite(won) && won > 0 ? won : 0;
+}
+
 /* Without a device: what takes most of the window of what reaches its
  * threshold. Operators so short that calling them takes the time are those of
  * which it is said that they take it. */
@@ -143,24 +154,13 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     return best;
 }
 
-/* What steps would win without waits, which empty the queue, so that the host's
- * work between them shows; what DataLoader or driver take then is theirs, and
- * communication may have to be waited for on the device. */
-static double waits_cost(const struct tp_trace *trace)
-{
-    const double won = tp_trace_won_without_waits(trace) -
-                       trace->idle.dataloader - trace->idle.alloc -
-                       tp_trace_exposed_communication(trace);
-    return isfinite(won) && won > 0 ? won : 0;
-}
-
-/* Lines 2 to 5. */
-static enum tp_verdict pick_cause(const struct tp_trace *trace,
-                            const struct tp_trace_limits *limits, double *share)
+enum tp_verdict tp_trace_verdict_pick(const struct tp_trace *trace,
+                                      const struct tp_trace_limits *limits,
+                                      double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double *limit = limits->values;
-    const struct cause causes[] = {
+    const struct cause causes[] = { /* of line 3 */
         {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
                                           : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
@@ -236,7 +236,7 @@ bool tp_verdict_is_loss(enum tp_verdict verdict)
 static enum tp_verdict pick(const struct tp_trace *trace,
                             const struct tp_trace_limits *limits, double *share)
 {
-    const enum tp_verdict verdict = pick_cause(trace, limits, share);
+    const enum tp_verdict verdict = tp_trace_verdict_pick(trace, limits, share);
     const double first = tp_trace_first_step(trace).share;
     if (!tp_verdict_is_loss(verdict) || verdict == TP_VERDICT_COLD_START ||
         2 * first < *share)
