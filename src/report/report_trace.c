@@ -62,13 +62,13 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
     if (isnan(means.step_s))
         return;
     char what[96];
-    const double calls = tp_trace_loader_calls(run->traces, run->trace_count);
+    const double batches = tp_trace_batches(run->traces, run->trace_count);
     snprintf(what, sizeof what, "DataLoader.__next__ on the main thread");
-    if (calls > 1.5)
+    if (batches > 1.5)
         snprintf(what, sizeof what,
-                 "DataLoader.__next__ on the main thread, %.3g calls "
+                 "DataLoader.__next__ on the main thread, for %.3g batches "
                  "together",
-                 calls);
+                 batches);
     add_metric(text, "avg_dataloader_wait_s", means.data_wait_s, what,
                "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
@@ -184,8 +184,10 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
                         size_t also, bool color, struct tp_text *text)
 {
     const struct tp_trace_judged *judged = report->judged;
-    const bool several = report->run->trace_count > 1;
     const struct tp_trace_finding *finding = &judged->findings.rows[i];
+    /* of the run as a whole it is of no trace */
+    const bool several = report->run->trace_count > 1 &&
+                         (finding->rank >= 0 || *finding->file || also);
     tp_report_level(finding->level, color, text);
     tp_text_add(text, " %s%s", finding->rule->id, several ? "," : "");
     if (several)

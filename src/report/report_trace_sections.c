@@ -345,7 +345,7 @@ void tp_report_ranks(const struct tp_trace_report *report, size_t most,
                     judged->ranks.rows[i].straggler ? ", straggler" : "");
     }
     tp_report_prose("  late: starts of collectives after the median rank, "
-                    "added up, % of a step\n",
+                    "added up, % of a step, as half of the steps have it\n",
                     4, text);
 }
 

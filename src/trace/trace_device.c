@@ -10,10 +10,11 @@
  * Rows were held against what others have written of the data sheets: tables of
  * torchtitan, Lightning, KernelBench and of agents for kernels, verda.com (B300
  * to B200), glennklockwood.com (B300, A100), notebookcheck.net (MI100),
- * waredb.com (RTX 4090) and pages of dealers (L40, A40, MI250). What follows
- * from units, clock and the rate of the same chip is "computed": MI308X (80
- * units at 1.42 GHz), MI350X (256 at 2.2 GHz). Where no second source was found
- * the row says "not confirmed".
+ * waredb.com (RTX 4090), zangshuxian.com and willitrunai.com (H20) and pages of
+ * dealers (L40, A40, MI250; fibermall.com for B300). What follows from units,
+ * clock and the rate of the same chip is "computed": MI308X (80 units at 1.42
+ * GHz), MI350X (256 at 2.2 GHz). Where no second source was found the row says
+ * "not confirmed".
  *
  * Asking the driver (clock times units times width) would need the device; a
  * measured peak depends on power and cooling. So a share of a roof is one of

@@ -27,11 +27,17 @@ struct by_name {
     int64_t orphan_ns;
 };
 
+enum { DEVICES = 64 };
+
 struct counting {
     struct tp_trace *trace;
     struct by_name *names;
     bool *steady; /* [index.step_count] */
     int64_t half; /* half of the device's events have begun */
+    int64_t busy[DEVICES]; /* ns in W                                      */
+    int64_t until[DEVICES]; /* that is counted up to here                  */
+    int64_t batch; /* the DataLoader's last call ended, and nobody has worked
+                      with what it gave; else INT64_MAX */
 };
 
 /* The rows of /steps are some of the index's steps, in the same order. */
@@ -71,6 +77,29 @@ static void add_driver_call(struct counting *c, uint32_t event)
         facts->first_driver_step = step->number;
 }
 
+/*
+ * A batch is what operators or calls follow after the DataLoader, of the main
+ * thread: the call that only tells that there are no more is none.
+ */
+static void add_batch(struct counting *c, uint32_t event, uint32_t kinds)
+{
+    const struct tp_trace *trace = c->trace;
+    const struct tp_events *events = &trace->events;
+    const int64_t start = events->start[event];
+    if (events->lane[event] != trace->index.main_lane)
+        return;
+    if (kinds & TP_NAME_DATALOADER) {
+        const uint32_t parent = trace->index.parent[event];
+        if (parent == TP_NO_EVENT ||
+            !(trace->index.kinds[events->name[parent]] & TP_NAME_DATALOADER))
+            c->batch = start + events->duration[event];
+    } else if (start >= c->batch && !(kinds & TP_NAME_STEP) &&
+               events->category[event] != TP_EVENT_ANNOTATION) {
+        c->trace->facts.batches++;
+        c->batch = INT64_MAX;
+    }
+}
+
 static void add_host_event(struct counting *c, uint32_t event)
 {
     const struct tp_trace *trace = c->trace;
@@ -89,11 +118,7 @@ static void add_host_event(struct counting *c, uint32_t event)
     if (kinds & TP_NAME_DRIVER_ALLOC)
         add_driver_call(c, event);
     const uint32_t parent = trace->index.parent[event];
-    facts->loader_calls +=
-        (kinds & TP_NAME_DATALOADER) &&
-        events->lane[event] == trace->index.main_lane &&
-        (parent == TP_NO_EVENT ||
-         !(trace->index.kinds[events->name[parent]] & TP_NAME_DATALOADER));
+    add_batch(c, event, kinds);
     if ((kinds & TP_NAME_EMPTY_OP) &&
         (parent == TP_NO_EVENT ||
          !(trace->index.kinds[events->name[parent]] & TP_NAME_EMPTY_OP)))
@@ -129,6 +154,39 @@ static void add_orphan(struct counting *c, uint32_t event)
     name->orphan_ns += events->duration[event];
 }
 
+/* Events come by start: what is behind all before is new. */
+static void add_device(struct counting *c, uint32_t event, int32_t device)
+{
+    const struct tp_trace *trace = c->trace;
+    const int64_t start = trace->events.start[event];
+    const int64_t end = start + trace->events.duration[event];
+    const int64_t from = start > c->until[device] ? start : c->until[device];
+    const int64_t to = end < trace->index.to ? end : trace->index.to;
+    c->trace->facts.devices |= (uint64_t)1 << device;
+    if (to > from) {
+        c->busy[device] += to - from;
+        c->until[device] = to;
+    }
+}
+
+/* The mean busy time of the devices that work. */
+static void find_busy(struct counting *c)
+{
+    struct tp_trace_facts *facts = &c->trace->facts;
+    int64_t most = 0, sum = 0;
+    for (int i = 0; i < DEVICES; i++)
+        most = c->busy[i] > most ? c->busy[i] : most;
+    for (int i = 0; i < DEVICES; i++) {
+        if (most > 0 && 10 * c->busy[i] >= most) {
+            facts->working_devices++;
+            sum += c->busy[i];
+        }
+    }
+    facts->device_busy =
+        (double)sum / (double)facts->working_devices /
+        (double)(facts->to_ns - facts->from_ns);
+}
+
 static void add_device_event(struct counting *c, uint32_t event)
 {
     const struct tp_trace *trace = c->trace;
@@ -142,7 +200,7 @@ static void add_device_event(struct counting *c, uint32_t event)
     if (op == TP_NO_EVENT)
         add_orphan(c, event);
     if (device >= 0)
-        facts->devices |= (uint64_t)1 << (device < 63 ? device : 63);
+        add_device(c, event, device < DEVICES ? device : DEVICES - 1);
     facts->unlinked += call == TP_NO_EVENT;
     facts->uncorrelated +=
         call == TP_NO_EVENT && events->correlation[event] < 0;
@@ -226,10 +284,14 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const struct tp_trace_index *index = &trace->index;
-    struct counting c = {trace,
-                         calloc(events->texts.count + 1, sizeof *c.names),
-                         calloc(index->step_count + 1, sizeof *c.steady),
-                         index->to};
+    struct counting c = {
+        .trace = trace,
+        .names = calloc(events->texts.count + 1, sizeof *c.names),
+        .steady = calloc(index->step_count + 1, sizeof *c.steady),
+        .half = index->to,
+        .batch = INT64_MAX};
+    for (int i = 0; i < DEVICES; i++)
+        c.until[i] = index->from;
     if (!c.names || !c.steady) {
         free(c.names);
         free(c.steady);
@@ -258,6 +320,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
         add_host_event(&c, index->host[i]);
     for (size_t i = 0; i < index->device_count; i++)
         add_device_event(&c, index->device[i]);
+    find_busy(&c);
     for (size_t i = 0; i < events->count; i++) {
         trace->facts.memory_events += events->category[i] == TP_EVENT_MEMORY;
         trace->facts.out_of_memory +=
@@ -305,16 +368,16 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     return means;
 }
 
-double tp_trace_loader_calls(const struct tp_trace *traces, size_t count)
+double tp_trace_batches(const struct tp_trace *traces, size_t count)
 {
-    double calls = 0, steps = 0;
+    double batches = 0, steps = 0;
     for (size_t i = 0; i < count; i++) {
         if (!tp_trace_has_steps(&traces[i]))
             continue;
-        calls += (double)traces[i].facts.loader_calls;
+        batches += (double)traces[i].facts.batches;
         steps += (double)traces[i].steps.count;
     }
-    return steps > 0 ? calls / steps : 0;
+    return steps > 0 ? batches / steps : 0;
 }
 
 bool tp_trace_has_steps(const struct tp_trace *trace)

@@ -23,10 +23,10 @@ struct tp_trace_means {
 struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
                                           size_t count);
 
-/* Calls of the DataLoader in a ProfilerStep: more than one where a loop calls
+/* Batches of the DataLoader in a ProfilerStep: more than one where a loop calls
  * step() of the profiler less often than it takes a batch. 0: no DataLoader, or
  * no steps. */
-double tp_trace_loader_calls(const struct tp_trace *traces, size_t count);
+double tp_trace_batches(const struct tp_trace *traces, size_t count);
 
 /* Whether /steps has steps: not the one row of a trace without. */
 bool tp_trace_has_steps(const struct tp_trace *trace);

@@ -277,7 +277,8 @@ static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
         struct tp_intervals own = {0};
         struct tp_intervals *charged = holder(causes, i);
         charged = charged ? charged : &own;
-        if (i == CAUSE_LAUNCH) { /* from here on it is the host's */
+        if (i == CAUSE_LAUNCH && causes->busy.count > 0) {
+            /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
         }
@@ -290,6 +291,11 @@ static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
     if (!status) {
         lengths[CAUSES] = tp_intervals_length(&rest);
         fill_row(causes, lengths, row);
+    }
+    if (!status && causes->busy.count == 0) {
+        /* without a device operators are the work */
+        status = tp_intervals_subtract(&rest, &nothing,
+                                       &causes->charged[TP_FRAME_HOST], err);
     }
     tp_intervals_clear(&rest);
     return status;

@@ -600,13 +600,15 @@ struct tp_trace_facts {
     const char *window;      /* what W is, in words                        */
     int64_t host_events, device_events;
     uint64_t devices;        /* bit k: device k (of 63 and more: 63)       */
+    int64_t working_devices; /* of them with a tenth of the busiest's time */
+    double device_busy;      /* of W one of these on average; NaN: W is 0  */
     int64_t unlinked;        /* device events without a call in the file   */
     int64_t uncorrelated;    /* of them without any correlation id         */
     int64_t empty_steps;     /* of no length, left out of /steps           */
     int64_t zero_events;     /* at time 0, left out everywhere             */
     int64_t memory_events, out_of_memory;
     const char *loader;      /* name of the DataLoader's events, or ""     */
-    int64_t loader_calls;    /* of it, of the main thread inside W         */
+    int64_t batches;         /* of it, for the main thread inside W        */
     int64_t driver_calls;    /* that allocate or free, inside W            */
     int64_t steady_driver_calls; /* of them inside steady steps            */
     int64_t first_driver_step;   /* first steady step with one; -1         */

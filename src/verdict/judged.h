@@ -24,8 +24,10 @@ enum tp_verdict {
     TP_VERDICT_SYNCHRONISATION,
     TP_VERDICT_COMMUNICATION,
     TP_VERDICT_COPIES,
+    TP_VERDICT_TURNS,
     TP_VERDICT_LAUNCH_BOUND,
     TP_VERDICT_HOST_BOUND,
+    TP_VERDICT_UNEVEN,
     TP_VERDICT_TINY_OPERATORS,
     TP_VERDICT_CPU_BOUND,
     TP_VERDICT_NO_LIMIT,
@@ -119,6 +121,8 @@ struct tp_trace_finding {
     const char *metric, *window;
     double value, limit;
     const char *evidence, *suggestion, *file;
+    bool leads;              /* it is more than half of what the verdict says
+                                is lost: the headline begins with it       */
 };
 
 struct tp_trace_judged {

@@ -65,6 +65,11 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "are too many",
          "TraceLens for the 10 us; public traces: 27 and more with tiny "
          "kernels, up to 11 without"},
+    [TP_TRACE_TURNS] =
+        {"turns", 20, "%",
+         "one of several GPUs busy, less what each is on average, of the "
+         "window: a limit of the run",
+         "as dataloader; no public trace has several GPUs in a process"},
     [TP_TRACE_COPY] =
         {"copies", 10, "%",
          "copies to or from the GPU outside of computation and communication, "

@@ -26,6 +26,7 @@ enum tp_trace_limit {
     TP_TRACE_COMM,
     TP_TRACE_HOST,
     TP_TRACE_TINY,
+    TP_TRACE_TURNS,
     TP_TRACE_COPY,
     TP_TRACE_COPY_SEEN,
     TP_TRACE_CHURN,

@@ -3,12 +3,13 @@
  * The ranks of a run beside each other: missing and doubled ranks, clocks,
  * imbalance, and who is waited for (trace_ranks.h says by what measure).
  *
- * Collectives of all ranks are one array, sorted by kernel, stream, step and
- * number there, so that a match is a stretch of neighbours. Against the median
- * rank a single outlier moves nothing, as it would a mean, and the lateness
- * that is added up over a step tells a rank that is late everywhere from one
- * that was late once; HTA looks at the last collective of a step only. O(n log
- * n) for n collectives of all ranks.
+ * Collectives of all ranks are one array, sorted by kernel, stream, group, step
+ * and number there, so that a match is a stretch of neighbours. Against the
+ * median rank a single outlier moves nothing, as it would a mean. Lateness is
+ * added up over a step and has to be there in half of the steps: so a rank that
+ * is late everywhere is told from one that was late once, as one whose
+ * recording began late is; HTA looks at the last collective of a step only.
+ * O(n log n) for n collectives of all ranks.
  */
 #include "verdict/trace_ranks.h"
 
@@ -23,6 +24,7 @@
 #include "stats/quantile.h"
 #include "trace/trace_facts.h"
 #include "verdict/trace_collectives.h"
+#include "verdict/trace_rank_notes.h"
 
 /* Times before September 2001 count from the start of some machine: nobody
  * can have recorded them since the epoch. */
@@ -33,9 +35,10 @@ enum { STEP_PARTS = 100 };
 
 /* A collective of one rank in one step. */
 struct entry {
-    const char *kernel;
+    const char *kernel, *group;
     int64_t stream, step, number, rank;
     size_t trace;
+    size_t row;        /* of the step, in those of all traces              */
     int64_t start, ns; /* start: since the epoch */
 };
 
@@ -44,8 +47,9 @@ struct ranks_state {
     struct tp_trace_judged *judged;
     struct entry *entries;
     size_t count, capacity;
-    double *late;    /* [trace_count] sums over collectives, ns        */
-    int64_t *met;    /* [trace_count] collectives in the sum           */
+    size_t *rows;    /* [trace_count] of the first step, of all traces' */
+    double *late;    /* [steps of all traces] sums over collectives, ns */
+    int64_t *met;    /* [steps of all traces] collectives in the sum   */
     double *ahead;   /* [trace_count] ns that clocks are ahead by      */
     double *values;  /* room for one of every entry                    */
     double step_ns;  /* mean over ranks                                */
@@ -148,9 +152,10 @@ static bool check_duplicates(const struct tp_trace_run *run,
     }
     if (duplicates) {
         tp_judge_note(judged,
-                      "%zu ranks are met twice, so ranks are not compared; "
+                      "%zu rank%s met twice, so ranks are not compared; "
                       "rank %" PRId64 " is in %s and in %s",
-                      duplicates, run->traces[example].rank,
+                      duplicates, duplicates == 1 ? " is" : "s are",
+                      run->traces[example].rank,
                       run->traces[example - 1].path,
                       run->traces[example].path);
     }
@@ -191,133 +196,20 @@ static void check_missing(struct tp_trace_judged *judged)
     tp_text_clear(&gaps);
 }
 
-/* --- steps and collectives ---------------------------------------------- */
-
-static void note_imbalance(struct tp_trace_judged *judged)
-{
-    const struct tp_rank_row *least = NULL, *most = NULL;
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < judged->ranks.count; i++) {
-        const struct tp_rank_row *row = &judged->ranks.rows[i];
-        if (row->rank < 0 || !(row->step_us > 0)) {
-            continue;
-        }
-        least = !least || row->step_us < least->step_us ? row : least;
-        most = !most || row->step_us > most->step_us ? row : most;
-        sum += row->step_us;
-        count++;
-    }
-    if (count < 2 || least->rank == most->rank) {
-        return;
-    }
-    const double mean = sum / (double)count;
-    tp_judge_note(judged,
-                  "steps take %.2f ms on rank %" PRId64 " to %.2f ms on rank "
-                  "%" PRId64 ": imbalance %.1f %% ((longest - shortest) / "
-                  "mean)",
-                  least->step_us / 1e3, least->rank, most->step_us / 1e3,
-                  most->rank,
-                  100 * (most->step_us - least->step_us) / mean);
-}
-
-/* One row of /collectives with the trace it is of. */
-struct shared {
-    const struct tp_comm_row *row;
-    int64_t rank;
-};
-
-static int by_collective(const void *a, const void *b)
-{
-    const struct tp_comm_row *x = ((const struct shared *)a)->row;
-    const struct tp_comm_row *y = ((const struct shared *)b)->row;
-    int order = strcmp(x->kernel, y->kernel);
-    if (!order) {
-        order = strcmp(x->collective, y->collective);
-    }
-    if (!order) {
-        order = strcmp(x->group, y->group);
-    }
-    return order ? order : strcmp(x->dtype, y->dtype);
-}
-
-/* A run of rows about one collective. */
-struct collective {
-    const struct shared *first;
-    size_t count;
-    double us;
-};
-
-static struct collective find_slowest(const struct shared *items, size_t count)
-{
-    struct collective slowest = {0};
-    for (size_t first = 0, end; first < count; first = end) {
-        double us = 0;
-        for (end = first;
-             end < count && by_collective(&items[first], &items[end]) == 0;
-             end++) {
-            us += items[end].row->total_us;
-        }
-        if (us > slowest.us) {
-            slowest = (struct collective){items + first, end - first, us};
-        }
-    }
-    return slowest;
-}
-
-static void say_slowest(struct tp_trace_judged *judged,
-                        const struct collective *slowest)
-{
-    const struct shared *least = slowest->first, *most = slowest->first;
-    for (size_t i = 1; i < slowest->count; i++) {
-        const struct shared *item = &slowest->first[i];
-        least = item->row->total_us < least->row->total_us ? item : least;
-        most = item->row->total_us > most->row->total_us ? item : most;
-    }
-    const struct tp_comm_row *row = slowest->first->row;
-    if (least == most) {
-        return; /* as slow everywhere */
-    }
-    tp_judge_note(judged,
-                  "the slowest collective is %s (%.60s): %.2f ms on rank "
-                  "%" PRId64 " to %.2f ms on rank %" PRId64 "; what is more "
-                  "than the shortest is waiting for others",
-                  *row->collective ? row->collective : "a kernel", row->kernel,
-                  least->row->total_us / 1e3, least->rank,
-                  most->row->total_us / 1e3, most->rank);
-}
-
-static enum tp_status note_slowest(const struct tp_trace_run *run,
-                                   struct tp_trace_judged *judged,
-                                   struct tp_error *err)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        count += run->traces[i].comms.count;
-    }
-    struct shared *items = malloc((count + 1) * sizeof *items);
-    if (!items) {
-        return tp_fail_memory(err);
-    }
-    count = 0;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        for (size_t k = 0; k < run->traces[i].comms.count; k++) {
-            items[count++] = (struct shared){&run->traces[i].comms.rows[k],
-                                             run->traces[i].rank};
-        }
-    }
-    if (count > 1) {
-        qsort(items, count, sizeof *items, by_collective);
-    }
-    const struct collective slowest = find_slowest(items, count);
-    if (slowest.count > 1) {
-        say_slowest(judged, &slowest);
-    }
-    free(items);
-    return TP_OK;
-}
-
 /* --- stragglers --------------------------------------------------------- */
+
+/* Where a trace has a step, from `from` on and around; steps.count: nowhere. */
+static size_t find_step(const struct tp_trace *trace, int64_t step, size_t from)
+{
+    const size_t count = trace->steps.count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = (from + i) % count;
+        if (trace->steps.rows[at].step == step) {
+            return at;
+        }
+    }
+    return count;
+}
 
 static enum tp_status collect_entries(struct ranks_state *state,
                                       struct tp_error *err)
@@ -325,15 +217,27 @@ static enum tp_status collect_entries(struct ranks_state *state,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < state->run->trace_count; i++) {
         const struct tp_trace *trace = &state->run->traces[i];
+        size_t at = 0;
         for (size_t k = 0; k < trace->arrivals.count && !status; k++) {
             const struct tp_arrival_row *row = &trace->arrivals.rows[k];
-            struct entry entry = {row->kernel, row->stream, row->step,
-                                  row->number, trace->rank, i,
-                                  0,           row->ns};
+            struct entry entry = {
+                .kernel = row->kernel,
+                .group = *row->group_ranks ? row->group_ranks : row->group_name,
+                .stream = row->stream,
+                .step = row->step,
+                .number = row->number,
+                .rank = trace->rank,
+                .trace = i,
+                .ns = row->ns};
             if (trace->rank < 0 || row->step < 0 ||
                 !since_epoch(trace, row->start_ns, &entry.start)) {
                 continue;
             }
+            at = find_step(trace, row->step, at);
+            if (at == trace->steps.count) {
+                continue;
+            }
+            entry.row = state->rows[i] + at;
             status = tp_grow(&state->entries, &state->capacity,
                              state->count + 1, sizeof entry, err);
             if (!status) {
@@ -346,8 +250,11 @@ static enum tp_status collect_entries(struct ranks_state *state,
 
 static int by_kernel(const struct entry *x, const struct entry *y)
 {
-    const int order = strcmp(x->kernel, y->kernel);
-    return order ? order : tp_order_int64(x->stream, y->stream);
+    int order = strcmp(x->kernel, y->kernel);
+    if (!order) {
+        order = tp_order_int64(x->stream, y->stream);
+    }
+    return order ? order : strcmp(x->group, y->group);
 }
 
 static int by_kernel_and_step(const void *a, const void *b)
@@ -494,35 +401,56 @@ static void measure_lateness(struct ranks_state *state)
         }
         const double median = median_moment(state, first, last, false);
         for (size_t i = first; i < last; i++) {
-            const size_t trace = state->entries[i].trace;
-            state->late[trace] += moment_of(state, first, i, false) - median;
-            state->met[trace]++;
+            const size_t row = state->entries[i].row;
+            state->late[row] += moment_of(state, first, i, false) - median;
+            state->met[row]++;
         }
     }
 }
 
-/* Sums of a step per rank; all spans of a rank, which are neighbours, have the
- * same. Returns the number of ranks that were met. */
+static int by_value(const void *a, const void *b)
+{
+    return tp_order_double(*(const double *)a, *(const double *)b);
+}
+
+/* What half of the steps of some traces of one rank are late by at least, of
+ * those with collectives, and shared out to all steps; NaN: none has any. */
+static double usual_lateness(const struct ranks_state *state, size_t first,
+                             size_t end)
+{
+    double *late = state->values;
+    size_t count = 0, steps = 0;
+    for (size_t i = first; i < end; i++) {
+        const size_t rows = state->run->traces[i].steps.count;
+        for (size_t k = 0; k < rows; k++) {
+            if (state->met[state->rows[i] + k] > 0) {
+                late[count++] = state->late[state->rows[i] + k];
+            }
+        }
+        steps += rows;
+    }
+    if (count == 0) {
+        return NAN;
+    }
+    qsort(late, count, sizeof *late, by_value);
+    return late[(count - 1) / 2] * (double)count / (double)steps;
+}
+
+/* Of a step per rank; all spans of a rank, which are neighbours, have the same.
+ * Returns the number of ranks that were met. */
 static size_t fill_lateness(const struct ranks_state *state)
 {
     struct tp_rank_row *rows = state->judged->ranks.rows;
     const size_t count = state->judged->ranks.count;
     size_t ranks = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        double late = 0;
-        int64_t met = 0;
-        size_t steps = 0;
         for (end = first; end < count && rows[end].rank == rows[first].rank;
              end++) {
-            late += state->late[end];
-            met += state->met[end];
-            steps += state->run->traces[end].steps.count;
         }
-        ranks += met > 0;
+        const double late = usual_lateness(state, first, end);
+        ranks += !isnan(late);
         for (size_t i = first; i < end; i++) {
-            rows[i].late = met > 0 && steps > 0
-                               ? late / state->step_ns / (double)steps
-                               : NAN;
+            rows[i].late = late / state->step_ns;
         }
     }
     return ranks;
@@ -582,14 +510,21 @@ static enum tp_status find_stragglers(const struct tp_trace_run *run,
     struct ranks_state state = {
         .run = run,
         .judged = judged,
-        .late = calloc(run->trace_count + 1, sizeof *state.late),
-        .met = calloc(run->trace_count + 1, sizeof *state.met),
+        .rows = calloc(run->trace_count + 1, sizeof *state.rows),
         .ahead = calloc(run->trace_count + 1, sizeof *state.ahead),
         .step_ns = mean_step_ns(judged),
     };
-    enum tp_status status = state.late && state.met && state.ahead
-                                ? TP_OK
-                                : tp_fail_memory(err);
+    size_t steps = 0;
+    for (size_t i = 0; state.rows && i < run->trace_count; i++) {
+        state.rows[i] = steps;
+        steps += run->traces[i].steps.count;
+    }
+    state.late = calloc(steps + 1, sizeof *state.late);
+    state.met = calloc(steps + 1, sizeof *state.met);
+    enum tp_status status =
+        state.rows && state.late && state.met && state.ahead
+            ? TP_OK
+            : tp_fail_memory(err);
     if (!status) {
         status = collect_entries(&state, err);
     }
@@ -605,6 +540,7 @@ static enum tp_status find_stragglers(const struct tp_trace_run *run,
         mark_stragglers(judged, fill_lateness(&state));
     }
     free(state.entries);
+    free(state.rows);
     free(state.late);
     free(state.met);
     free(state.ahead);
@@ -629,8 +565,7 @@ enum tp_status tp_trace_ranks_make(const struct tp_trace_run *run,
     if (!several) {
         return TP_OK;
     }
-    note_imbalance(judged);
-    enum tp_status status = note_slowest(run, judged, err);
+    enum tp_status status = tp_trace_rank_notes_make(run, judged, err);
     if (!status && unique && check_clocks(judged)) {
         status = find_stragglers(run, judged, err);
         if (!status) {

@@ -10,11 +10,12 @@
  * without a common zero, uneven steps, the slowest collective.
  *
  * Stragglers are whom the others wait for. Collectives are matched over the
- * ranks by kernel, stream, step and their order there; those shorter than a
- * hundredth of a step on every rank say nothing about who waits (the limit of
- * Holistic Trace Analysis, which looks at the last one of each step only). How
- * much later than the median rank a rank starts them is added up over a step;
- * less than TP_STRAGGLER_LATE of it makes no straggler.
+ * ranks by kernel, stream, group, step and their order there; those shorter
+ * than a hundredth of a step on every rank say nothing about who waits (the
+ * limit of Holistic Trace Analysis, which looks at the last one of each step
+ * only). How much later than the median rank a rank starts them is added up
+ * over a step, and what half of the steps with collectives reach is shared out
+ * to all; less than TP_STRAGGLER_LATE of a step makes no straggler.
  *
  * Clocks of machines differ. A collective ends on all ranks at about the same
  * time, so the median over TP_CLOCK_MATCHES matches or more of how much later

@@ -12,8 +12,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "trace/trace_facts.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rule_host.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_untimed.h"
@@ -57,6 +59,45 @@ double tp_trace_host_outside(const struct tp_trace *trace)
     return share_of(trace, trace->facts.host.outside_us);
 }
 
+/* The optimizer whose steps take most, or NULL. */
+static const struct tp_annotation_row *
+find_optimizer(const struct tp_trace *trace)
+{
+    const struct tp_annotation_row *most = NULL;
+    for (size_t i = 0; i < trace->annotations.count; i++) {
+        const struct tp_annotation_row *row = &trace->annotations.rows[i];
+        if (row->is_host && !strncmp(row->name, "Optimizer.step", 14) &&
+            (!most || row->total_us > most->total_us))
+            most = row;
+    }
+    return most;
+}
+
+/* "; Optimizer.step#Adam.step takes 60.0 % of the window", from the threshold
+ * of tiny operators on; "". */
+static const char *describe_optimizer(struct tp_trace_judged *judged,
+                                      const struct tp_trace *trace)
+{
+    const struct tp_annotation_row *row = find_optimizer(trace);
+    const double share = row ? 100 * share_of(trace, row->total_us) : 0;
+    if (share < judged->limits.values[TP_TRACE_HOST_TINY])
+        return "";
+    return tp_judge_text(judged, "; %s takes %.1f %% of the window", row->name,
+                         share);
+}
+
+/* ", 73.7 % within data.py(30): tokenize"; "". */
+static const char *describe_blamed(struct tp_trace_judged *judged,
+                                   const struct tp_trace *trace)
+{
+    const struct tp_frame_row *frame = tp_trace_blamed_frame(trace);
+    if (!frame)
+        return "";
+    return tp_judge_text(judged, ", %.1f %% within %s",
+                         100 * share_of(trace, frame->idle_us[TP_FRAME_HOST]),
+                         frame->name);
+}
+
 const char *tp_trace_host_words(struct tp_trace_judged *judged,
                                 const struct tp_trace *trace,
                                 enum tp_verdict verdict, double share)
@@ -85,15 +126,17 @@ const char *tp_trace_host_words(struct tp_trace_judged *judged,
     case TP_VERDICT_CPU_BOUND:
         return tp_judge_text(judged,
                              "operators take %.1f %% of the window, most of "
-                             "it %s (%.1f %% of the operators' time); %s",
+                             "it %s (%.1f %% of the operators' time)%s; %s",
                              percent, host->most.name,
-                             100 * host->most.us / host->self_us, no_gpu);
+                             100 * host->most.us / host->self_us,
+                             describe_optimizer(judged, trace), no_gpu);
     case TP_VERDICT_HOST_BOUND:
         return tp_judge_text(judged,
                              "%.1f %% of the window go by outside of "
-                             "operators, in Python or what was not recorded; "
+                             "operators, in Python or what was not recorded%s; "
                              "operators take %.1f %%; %s",
-                             percent, 100 * tp_trace_host_works(trace), no_gpu);
+                             percent, describe_blamed(judged, trace),
+                             100 * tp_trace_host_works(trace), no_gpu);
     default:
         return tp_judge_text(judged,
                              "no device events were recorded, so nothing can "
@@ -153,11 +196,14 @@ static enum tp_status add_outside(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "%.1f %% of the window have no operator, no collective%s on any "
-            "thread: Python, or what the profiler does not see",
-            share, waits ? " and no DataLoader" : ""),
+            "thread: Python, or what the profiler does not see%s",
+            share, waits ? " and no DataLoader" : "",
+            tp_trace_frames_words(it, TP_FRAME_HOST)),
         .suggestion =
             trace->frames.count
-                ? "see /frames for the functions with most time of their own"
+                ? "take what is not training out of the step: into workers of "
+                  "the DataLoader, before or behind it; /frames has the "
+                  "functions with most time of their own"
                 : "record with with_stack=True, which names the functions; or "
                   "put record_function around parts of the loop"};
     return share < it->limits[TP_TRACE_HOST]
@@ -178,8 +224,10 @@ enum tp_status tp_trace_rule_cpu_time(const struct tp_trace_case *it,
         status = add_outside(it, err);
     if (status != TP_OK || it->verdict != TP_VERDICT_CPU_BOUND)
         return status;
+    const char *optimizer = describe_optimizer(it->judged, trace);
     const struct tp_trace_finding finding = {
-        .level = TP_SEVERITY_LOW, /* work is what a CPU is there for */
+        /* work is what a CPU is there for */
+        .level = *optimizer ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW,
         .step = -1,
         .metric = "operators, % of window",
         .value = share,
@@ -187,13 +235,20 @@ enum tp_status tp_trace_rule_cpu_time(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "operators take %.1f %% of the window; of their own time %s has "
-            "%.1f %% (%" PRId64 " calls, %.3f ms each)",
+            "%.1f %% (%" PRId64 " calls, %.3f ms each)%s",
             share, host->most.name, 100 * host->most.us / host->self_us,
-            host->most.count, host->most.us / 1e3 / (double)host->most.count),
+            host->most.count, host->most.us / 1e3 / (double)host->most.count,
+            optimizer),
         .suggestion =
-            "the work itself takes the time: look at the table of operators by "
-            "self time, and with --group_by shape at their sizes; whether more "
-            "threads or bf16 help depends on the CPU, so measure it"};
+            *optimizer && !strstr(host->most.name, "_fused_")
+                ? "fused=True of the optimizer, which goes through all "
+                  "parameters once (Adam, AdamW, SGD and Adagrad of "
+                  "torch.optim have it on a CPU); fewer updates: accumulate "
+                  "gradients over batches"
+                : "the work itself takes the time: look at the table of "
+                  "operators by self time, and with --group_by shape at their "
+                  "sizes; whether more threads or bf16 help depends on the "
+                  "CPU, so measure it"};
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 

@@ -13,14 +13,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
 #include "verdict/trace_untimed.h"
 #include "verdict/trace_verdict.h"
+#include "verdict/trace_verdict_words.h"
 
-/* Calls of the DataLoader in a step from which on it is said that it has
- * several: one of several steps may have one more. */
-#define SEVERAL_CALLS 1.5
+/* Batches of a step from which on it is said that it has several: one of
+ * several steps may have one more. */
+#define SEVERAL_BATCHES 1.5
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -28,17 +28,9 @@ static double steps_of(const struct tp_trace *trace)
     return trace->steps.count ? (double)trace->steps.count : 1;
 }
 
-/* Whether the DataLoader is known to have workers, or to have none: by what the
- * report shows as num_workers, so that the advice is about that, and only where
- * nothing is shown by the name of its iterator. */
-static bool has_workers(const struct tp_trace *trace)
-{
-    const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
-    return shown->known
-               ? shown->value > 0
-               : strstr(trace->facts.loader, "_MultiProcessing") != NULL;
-}
-
+/* Whether the DataLoader is known to have none: by what the report shows as
+ * num_workers, so that the advice is about that, and only where nothing is
+ * shown by the name of its iterator. */
 static bool has_no_workers(const struct tp_trace *trace)
 {
     const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
@@ -66,46 +58,11 @@ static const char *loader_advice(const struct tp_trace_case *it)
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
                          "faster storage%s%s",
-                         has_workers(trace)
+                         tp_trace_has_workers(trace)
                              ? ""
                              : "; if num_workers is 0, prefetch_factor and "
                                "persistent_workers are void",
                          pin);
-}
-
-/* Idle time of a kind of this trace, from shares of /idle. */
-static double idle_us(const struct tp_trace *trace, enum tp_frame_idle kind)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const double shares[TP_FRAME_IDLES] = {
-        [TP_FRAME_HOST] = idle->launch + idle->cpu_op + idle->none,
-        [TP_FRAME_LOADER] = idle->dataloader,
-        [TP_FRAME_BLOCKING] = idle->blocking};
-    return shares[kind] * idle->window_us;
-}
-
-/* "; 164.20 ms idle in vision.py(178): resize (128 calls), called by
- * vision.py(235): preprocess, in nn.Module: Vision_0" */
-static const char *describe_frames(const struct tp_trace_case *it,
-                                   enum tp_frame_idle kind)
-{
-    const double us = idle_us(it->trace, kind);
-    const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
-    if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
-        return ""; /* what is less is not worth a line */
-    if (kind == TP_FRAME_LOADER && has_workers(it->trace))
-        return "; the main thread waits in a queue: what the workers do is in "
-               "no trace of this process";
-    return tp_judge_text(
-        it->judged,
-        "; %.2f ms %sin %s (%" PRId64 " call%s)%s%s%s%s",
-        blame.inner->idle_us[kind] / 1e3,
-        it->trace->facts.device_events > 0 ? "idle " : "", blame.inner->name,
-        blame.inner->count,
-        blame.inner->count == 1 ? "" : "s",
-        blame.caller ? ", called by " : "",
-        blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
-        blame.module ? blame.module->name : "");
 }
 
 /* Without a device nothing idles: the share of the steps is what is known. */
@@ -131,9 +88,30 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
             "(mean of %" PRId64 "); %s%s",
             1e3 * means.data_wait_s, share, means.steps,
             tp_trace_no_gpu_words(it->trace),
-            describe_frames(it, TP_FRAME_LOADER)),
+            tp_trace_frames_words(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
+}
+
+/* Waits for data, ms: on average, and the longest. */
+struct waits {
+    double mean, most;
+};
+
+static struct waits find_waits(const struct tp_trace *trace, bool typical)
+{
+    struct waits waits = {0};
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        if (!row->typical && typical)
+            continue;
+        sum += row->data_wait_us / 1e3;
+        waits.most = fmax(waits.most, row->data_wait_us / 1e3);
+        count++;
+    }
+    waits.mean = count > 0 ? sum / count : 0;
+    return waits;
 }
 
 /* "each step waits 8.00 ms for its batch", or what a step with several batches
@@ -142,19 +120,27 @@ static const char *describe_wait(const struct tp_trace_case *it,
                                  double exposed_ms)
 {
     const struct tp_trace *trace = it->trace;
-    const double wait = 1e3 * tp_trace_step_means(trace, 1).data_wait_s;
-    const double ms = isnan(wait) ? exposed_ms : wait;
-    const double calls = tp_trace_loader_calls(trace, 1);
+    struct waits waits = find_waits(trace, true);
+    const double batches = tp_trace_batches(trace, 1);
     if (!tp_trace_has_steps(trace))
         return tp_judge_text(it->judged,
-                             "the host waits in all %.2f ms for batches", ms);
-    if (calls < SEVERAL_CALLS)
+                             "the host waits in all %.2f ms for batches",
+                             exposed_ms);
+    if (waits.mean < exposed_ms) /* that of a step that is not typical */
+        waits = find_waits(trace, false);
+    if (waits.most > 2 * waits.mean)
         return tp_judge_text(it->judged,
-                             "each step waits %.2f ms for its batch", ms);
+                             "steps wait %.2f ms for their batches on average, "
+                             "one of them %.2f ms",
+                             waits.mean, waits.most);
+    if (batches < SEVERAL_BATCHES)
+        return tp_judge_text(it->judged,
+                             "each step waits %.2f ms for its batch",
+                             waits.mean);
     return tp_judge_text(it->judged,
-                         "each ProfilerStep waits %.2f ms, in %.3g calls of "
-                         "%.2f ms on average",
-                         ms, calls, ms / calls);
+                         "each ProfilerStep waits %.2f ms, for %.3g batches, "
+                         "%.2f ms each on average",
+                         waits.mean, batches, waits.mean / batches);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
@@ -181,7 +167,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
             it->judged,
             "%s: %s, %.2f ms of it with the GPU idle: %.1f %% of the window%s",
             trace->facts.loader, describe_wait(it, exposed_ms), exposed_ms,
-            share, describe_frames(it, TP_FRAME_LOADER)),
+            share, tp_trace_frames_words(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
@@ -302,16 +288,10 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
-/* What a step would win if no call waited, beyond the idle time behind such
- * calls; INFINITY where steps could not be played again. */
-static double won_without_waits(const struct tp_trace *trace)
+/* The same beyond the idle time behind such calls. */
+static double won_beyond(const struct tp_trace *trace)
 {
-    for (size_t i = 0; i < trace->what_if.count; i++) {
-        const struct tp_what_if_row *row = &trace->what_if.rows[i];
-        if (row->changed == TP_WHAT_IF_BLOCKING)
-            return fmax(row->won - trace->idle.blocking, 0);
-    }
-    return INFINITY;
+    return fmax(tp_trace_won_without_waits(trace) - trace->idle.blocking, 0);
 }
 
 /*
@@ -325,7 +305,7 @@ static double refill_cost(const struct tp_trace *trace)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double cost = fmin(idle->refill - idle->dataloader - idle->alloc,
-                             won_without_waits(trace));
+                             won_beyond(trace));
     int64_t implicit = 0;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
@@ -359,6 +339,19 @@ static const char *describe_others(const struct tp_trace_case *it, double cost)
                          cost);
 }
 
+/* The row of /syncs with most time; NULL: only the profiler waited. */
+static const struct tp_sync_row *longest_sync(const struct tp_trace *trace)
+{
+    const struct tp_sync_row *longest = NULL;
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const struct tp_sync_row *row = &trace->syncs.rows[i];
+        if (row->why != TP_SYNC_PROFILER &&
+            (!longest || row->total_us > longest->total_us))
+            longest = row;
+    }
+    return longest;
+}
+
 /* Waits behind which the GPU is busy: harmless, unless the host has work of its
  * own that waits with them. */
 static enum tp_status add_harmless(const struct tp_trace_case *it,
@@ -369,7 +362,7 @@ static enum tp_status add_harmless(const struct tp_trace_case *it,
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
     const bool pending = 100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
-    const double won = 100 * (won_without_waits(trace) + idle->blocking);
+    const double won = 100 * (won_beyond(trace) + idle->blocking);
     const bool ahead = isfinite(won) && won >= finding.limit &&
                        won > 2 * finding.value;
     finding.level = ahead ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
@@ -383,17 +376,17 @@ static enum tp_status add_harmless(const struct tp_trace_case *it,
         ahead ? tp_judge_text(it->judged,
                               " by themselves; but the host could do its next "
                               "work meanwhile: without the waits a step would "
-                              "take %.1f %% less (see what if)",
-                              won)
+                              "take %.1f %% less (see what if)%s",
+                              won, describe_sync(it, longest_sync(trace)))
               : "");
     finding.suggestion =
         tp_trace_blocking_costs(trace) ? sync_advice(row)
-        : ahead ? "read results a step later, or all of them at the end, so "
-                  "that the host prepares the next step while the GPU works"
+        : ahead ? sync_advice(longest_sync(trace))
         : pending ? "leave them: they wait for work that does not begin"
                   : "leave them: the wait only shows that the GPU is behind "
                     "the host";
-    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+    return tp_trace_finding_add(
+        it, ahead ? TP_VERDICT_SYNCHRONISATION : TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
@@ -429,7 +422,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         "window, and %.1f %% more until work reaches it again%s%s%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_others(it, with_refill - 100 * idle->blocking),
-        describe_sync(it, row), describe_frames(it, TP_FRAME_BLOCKING));
+        describe_sync(it, row), tp_trace_frames_words(it, TP_FRAME_BLOCKING));
     finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
@@ -491,8 +484,19 @@ enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
                     : "record after some steps of warm-up: "
                       "schedule(wait=1, warmup=3, active=...)"};
     return tp_trace_finding_add(
-        it, goes_on ? TP_VERDICT_HOST_BOUND : TP_VERDICT_COLD_START, finding,
-        err);
+        it,
+        !goes_on                                 ? TP_VERDICT_COLD_START
+        : it->verdict == TP_VERDICT_LAUNCH_BOUND ? TP_VERDICT_LAUNCH_BOUND
+                                                 : TP_VERDICT_HOST_BOUND,
+        finding, err);
+}
+
+/* Whether half of what the host idles the device is code that is loaded all the
+ * time: first_launch says what to do. */
+static bool loads_code(const struct tp_trace *trace)
+{
+    return tp_trace_keeps_loading(trace) &&
+           2 * trace->idle.first_launch >= tp_trace_host_share(trace);
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
@@ -518,6 +522,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
     if (facts->kernels == 0 || facts->host_events == 0 || starts_up(it) ||
+        loads_code(trace) ||
         tiny < it->limits[TP_TRACE_TINY] ||
         host < it->limits[TP_TRACE_HOST])
         return TP_OK;
@@ -536,7 +541,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             facts->kernels, trace->median_kernel_us, tiny, host,
             *facts->top_op ? facts->top_op : "no recorded operator",
             facts->top_op_kernels, facts->top_op_kernel_us,
-            describe_frames(it, TP_FRAME_HOST)),
+            tp_trace_frames_words(it, TP_FRAME_HOST)),
         .suggestion = launch_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
 }
@@ -562,7 +567,8 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
     const struct tp_idle_row *idle = &trace->idle;
     const double host = 100 * tp_trace_host_share(trace);
     if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
-        starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
+        starts_up(it) || loads_code(trace) ||
+        host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])
         return TP_OK;
     const struct tp_trace_finding finding = {
@@ -581,7 +587,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
             /* without first launches that the share leaves out */
             fmax(host - 100 * (idle->cpu_op + idle->none), 0),
             100 * idle->none, tp_trace_unrecorded_words(trace),
-            trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
+            trace->mean_queue, tp_trace_frames_words(it, TP_FRAME_HOST)),
         .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }

@@ -46,7 +46,7 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
         finding.level = TP_SEVERITY_MEDIUM;
         finding.metric = "device events without a duration, % of device events";
         finding.value = 100 * (double)bad / (double)device.all;
-        finding.limit = 50;
+        finding.limit = 10;
         finding.evidence = tp_judge_text(
             it->judged, "%s, so nothing is said about the GPU's time",
             tp_trace_untimed_words(it->judged, trace));

@@ -116,8 +116,13 @@ static enum tp_status add_link(const struct tp_trace_case *it,
                                struct tp_error *err)
 {
     const struct tp_collective_size_row *row = slow->row;
+    const struct tp_trace_verdict *verdict = &it->judged->verdict;
+    /* what most ranks lose half of their loss by is what limits the run */
+    const bool is_cause = verdict->verdict == TP_VERDICT_COMMUNICATION &&
+                          2 * share >= verdict->share;
     struct tp_trace_finding finding = {
-        .level = TP_SEVERITY_MEDIUM,
+        .level = is_cause ? TP_SEVERITY_HIGH : TP_SEVERITY_MEDIUM,
+        .won = 100 * share,
         .rank = -1,
         .step = -1,
         .metric = "latency beyond that of like groups, %",

@@ -10,25 +10,34 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
-#include "verdict/trace_rules.h"
-#include "verdict/trace_verdict.h"
+#include "verdict/trace_rule_costs.h"
+
+/* Whether most is pinned memory of the host: cudaHostAlloc, cuMemFreeHost,
+ * hipHostMalloc, .. */
+static bool is_pinning(const struct tp_trace *trace)
+{
+    return strstr(trace->facts.driver_call, "Host") != NULL;
+}
 
 static const char *describe_calls(const struct tp_trace_case *it)
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
+    const char *memory = is_pinning(it->trace) ? "pinned or device" : "device";
     const char *where =
         facts->steady_driver_calls
             ? tp_judge_text(it->judged,
-                            "%" PRId64 " calls that take or give back device "
+                            "%" PRId64 " calls that take or give back %s "
                             "memory in steady steps, from step %" PRId64 " on",
-                            facts->steady_driver_calls,
+                            facts->steady_driver_calls, memory,
                             facts->first_driver_step)
             : tp_judge_text(it->judged,
-                            "%" PRId64 " calls that take or give back device "
+                            "%" PRId64 " calls that take or give back %s "
                             "memory, which go on after half of the GPU's work "
                             "(%.2f ms there)",
-                            facts->driver_calls, facts->late_driver_us / 1e3);
+                            facts->driver_calls, memory,
+                            facts->late_driver_us / 1e3);
     return tp_judge_text(it->judged,
                          "%s; %.2f ms in all, most in %s; the GPU idles "
                          "behind them %.1f %% of the window",
@@ -55,10 +64,16 @@ enum tp_status tp_trace_rule_allocation(const struct tp_trace_case *it,
         .won = 100 * it->trace->idle.alloc,
         .limit = steps ? 0 : it->limits[TP_TRACE_ALLOC],
         .evidence = describe_calls(it),
-        .suggestion = "the allocator's cache does not hold: keep shapes "
-                      "constant, drop torch.cuda.empty_cache() from the loop, "
-                      "try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, "
-                      "or use less memory"};
+        .suggestion =
+            is_pinning(it->trace)
+                ? "memory of the host is pinned anew all the time: "
+                  "pin_memory=True of the DataLoader, or one pinned buffer "
+                  "that batches are copied into, instead of .pin_memory() in "
+                  "the loop"
+                : "the allocator's cache does not hold: keep shapes constant, "
+                  "drop torch.cuda.empty_cache() from the loop, try "
+                  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or use "
+                  "less memory"};
     return tp_trace_finding_add(it, TP_VERDICT_ALLOCATION, finding, err);
 }
 

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "trace/trace_collective.h"
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_straggling.h"
 
 /* The collective with most time outside of computation, or NULL. */
 static const struct tp_comm_row *worst_comm(const struct tp_trace *trace)
@@ -37,6 +39,23 @@ static const char *describe_comm(const struct tp_trace_case *it)
                          row->exposed_us / 1e3, row->total_us / 1e3);
 }
 
+/* A stage of a pipeline waits for the one before; any other collective waits
+ * for whoever is last. */
+static const char *comm_advice(const struct tp_trace *trace)
+{
+    const struct tp_comm_row *row = worst_comm(trace);
+    const char *kind = row ? tp_collective_kind(row->collective) : NULL;
+    if (kind && (!strcmp(kind, "send") || !strcmp(kind, "recv") ||
+                 !strcmp(kind, "sendrecv")))
+        return "a stage of a pipeline waits for another one: more and smaller "
+               "micro-batches, stages of equal work, an interleaved schedule "
+               "(1F1B, zero bubble); compare the ranks to see which stage is "
+               "slow";
+    return "time inside a collective is mostly waiting for other ranks: look "
+           "for stragglers first, then overlap it with backward (larger DDP "
+           "buckets, FSDP prefetch), or send less (accumulate gradients, bf16)";
+}
+
 enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                                            struct tp_error *err)
 {
@@ -54,10 +73,7 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                                   "communication that no computation hides: "
                                   "%.1f %% of the window%s",
                                   share, describe_comm(it)),
-        .suggestion = "time inside a collective is mostly waiting for other "
-                      "ranks: look for stragglers first, then overlap it "
-                      "with backward (larger DDP buckets, FSDP prefetch), or "
-                      "send less (accumulate gradients, bf16)"};
+        .suggestion = comm_advice(it->trace)};
     return tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding, err);
 }
 
@@ -166,6 +182,26 @@ static const char *describe_begin(const struct tp_trace_case *it,
                          us / 1e3);
 }
 
+/* What a step would win if this rank did not straggle, %: where steps of all
+ * ranks could not be played together, what it is late. */
+static double won_without(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank)
+{
+    const double won = tp_straggling_won(judged, rank->rank);
+    if (judged->straggling.count == 0)
+        return 100 * rank->late;
+    return won > 0 ? 100 * won : 0;
+}
+
+/* Where ranks are said to communicate most of the time, and half of that would
+ * go with this one's lateness, it is the cause. */
+static bool is_cause(const struct tp_trace_judged *judged, double won)
+{
+    return judged->verdict.verdict == TP_VERDICT_COMMUNICATION &&
+           judged->straggling.count > 0 &&
+           2 * won >= 100 * judged->verdict.share;
+}
+
 enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                                        struct tp_error *err)
 {
@@ -174,23 +210,31 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
         const struct tp_rank_row *row = &it->judged->ranks.rows[i];
         if (!row->straggler)
             continue;
+        const double won = won_without(it->judged, row);
+        const bool own = tp_straggling_is_own(it->judged, row);
         const struct tp_trace_finding finding = {
-            .level = TP_SEVERITY_MEDIUM,
+            .level = is_cause(it->judged, won) ? TP_SEVERITY_HIGH
+                     : own                     ? TP_SEVERITY_MEDIUM
+                                               : TP_SEVERITY_LOW,
             .rank = row->rank,
             .step = -1,
             .metric = "start of collectives after the median rank, % of step",
             .window = "steps",
             .value = 100 * row->late,
-            .won = 100 * row->late,
+            .won = won,
             .limit = 0,
             .evidence = tp_judge_text(
                 it->judged,
                 "rank %" PRId64 " starts its collectives later than the median "
                 "rank, by %.1f %% of a step in all, and the others wait for it "
                 "inside theirs; its steps take %.2f ms, its GPU is busy "
-                "%.1f %% of its window%s",
+                "%.1f %% of its window%s%s",
                 row->rank, 100 * row->late, row->step_us / 1e3,
-                100 * row->busy, describe_begin(it, row)),
+                100 * row->busy, describe_begin(it, row),
+                own ? ""
+                    : "; but steps would be no shorter without its lateness: "
+                      "it waits for others itself, or the others wait "
+                      "elsewhere"),
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};
@@ -290,4 +334,27 @@ enum tp_status tp_trace_rule_copies(const struct tp_trace_case *it,
             most->total_us / 1e3),
         .suggestion = copy_advice(most->kind)};
     return tp_trace_finding_add(it, TP_VERDICT_COPIES, finding, err);
+}
+
+/* Stages of a model that work one after the other, or get uneven shares. */
+enum tp_status tp_trace_rule_turns(const struct tp_trace_case *it,
+                                   struct tp_error *err)
+{
+    const double share = 100 * tp_trace_turns(it->trace);
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "one of several GPUs busy, less the mean of each, % of "
+                  "window",
+        .value = share,
+        .won = share,
+        .limit = it->limits[TP_TRACE_TURNS],
+        .evidence = tp_trace_turns_words(it->judged, it->trace),
+        .suggestion =
+            "split batches into micro-batches, so that the stages of a model "
+            "work at the same time (torch.distributed.pipelining), or give "
+            "each GPU a process of its own (DistributedDataParallel, FSDP)"};
+    return share < it->limits[TP_TRACE_TURNS]
+               ? TP_OK
+               : tp_trace_finding_add(it, TP_VERDICT_TURNS, finding, err);
 }

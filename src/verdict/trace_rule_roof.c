@@ -6,10 +6,12 @@
  *   tf32       products of fp32 on cores for vectors: as far from TF32's roof
  *              as they are from that of fp32, but never faster than the memory
  *   alignment  products of half precision with axes that tensor cores cannot
- *              load: as far from the roof as this trace's others are
+ *              load: as far from the roof as this trace's others are; without
+ *              those that a fused attention does without, if that is told
  *   attention  a softmax between two products of its size: what it takes, and
  *              what else goes through as many elements
- *   fusion     chains of light kernels: all but the longest of each
+ *   fusion     chains of light kernels: all but the longest of each; without
+ *              those of such an attention
  *   optimizer  parameters one by one: the gaps between its kernels
  *
  * Each is what remains after the change as far as the trace tells; running the
@@ -23,10 +25,18 @@
 #include "trace/trace_flops.h"
 #include "verdict/trace_rules.h"
 
-/* Percent of the window that `us` are. */
+/* Percent of the window that `us` of the device are, or of what the device's
+ * events span, where that is longer: rows have all of them, and the host may
+ * be through with its steps long before the device. */
 static double share_of(const struct tp_trace_case *it, double us)
 {
-    return 100 * us / it->trace->idle.window_us;
+    const struct tp_trace *trace = it->trace;
+    double whole = trace->idle.window_us;
+    for (size_t i = 0; i < trace->busy.count; i++) {
+        if (trace->busy.rows[i].span == TP_BUSY_DEVICE)
+            whole = fmax(whole, trace->busy.rows[i].total_us);
+    }
+    return 100 * us / whole;
 }
 
 /* A finding about what could be won, if it is worth one. */
@@ -124,6 +134,47 @@ enum tp_status tp_trace_rule_tf32(const struct tp_trace_case *it,
         "or bf16 by autocast", err);
 }
 
+/* The product that makes the scores which a softmax takes, or with `after` the
+ * one that takes what it gives; NULL without. */
+static const struct tp_roof_row *product_of(const struct tp_trace *trace,
+                                            const struct tp_roof_row *softmax,
+                                            bool after)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        const double wide = after ? row->k : row->n;
+        const double deep = after ? row->n : row->k;
+        if (row->what == TP_WORK_GEMM && wide == softmax->n && deep < wide &&
+            row->batch * row->m * wide == softmax->result &&
+            row->count >= softmax->count)
+            return row;
+    }
+    return NULL;
+}
+
+static bool is_softmax(const struct tp_roof_row *row)
+{
+    return row->what == TP_WORK_SOFTMAX && !is_wrong(row) &&
+           !strcmp(row->op, "aten::_softmax");
+}
+
+/* Whether a product makes the scores of an attention in pieces, or takes them:
+ * a fused kernel does without it. */
+static bool is_of_attention(const struct tp_trace *trace,
+                            const struct tp_roof_row *product)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        if (!is_softmax(row))
+            continue;
+        const struct tp_roof_row *before = product_of(trace, row, false);
+        const struct tp_roof_row *after = product_of(trace, row, true);
+        if (before && after && (product == before || product == after))
+            return true;
+    }
+    return false;
+}
+
 /* --- alignment ---------------------------------------------------------- */
 
 /* Elements that 16 bytes hold: what tensor cores load at once. */
@@ -162,11 +213,13 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const double usual = usual_roof(trace);
+    const bool attention = tp_trace_is_found(it, tp_trace_rule_attention);
     struct win win = {0};
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (row->what == TP_WORK_GEMM && row->roof > 0 && !*row->doubt &&
-            row->alignment > 0 && row->alignment < wanted_alignment(row))
+            row->alignment > 0 && row->alignment < wanted_alignment(row) &&
+            !(attention && is_of_attention(trace, row)))
             add_to(&win, row, row->device_us * (1 - row->roof / usual));
     }
     if (!is_worth(it, win.us))
@@ -186,24 +239,6 @@ enum tp_status tp_trace_rule_alignment(const struct tp_trace_case *it,
 }
 
 /* --- attention ---------------------------------------------------------- */
-
-/* The product that makes the scores which a softmax takes, or with `after` the
- * one that takes what it gives; NULL without. */
-static const struct tp_roof_row *product_of(const struct tp_trace *trace,
-                                            const struct tp_roof_row *softmax,
-                                            bool after)
-{
-    for (size_t i = 0; i < trace->roofline.count; i++) {
-        const struct tp_roof_row *row = &trace->roofline.rows[i];
-        const double wide = after ? row->k : row->n;
-        const double deep = after ? row->n : row->k;
-        if (row->what == TP_WORK_GEMM && wide == softmax->n && deep < wide &&
-            row->batch * row->m * wide == softmax->result &&
-            row->count >= softmax->count)
-            return row;
-    }
-    return NULL;
-}
 
 /* What goes through as many elements: scale, mask, dropout. */
 static double beside(const struct tp_trace *trace,
@@ -226,8 +261,7 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
     double products = 0;
     for (size_t i = 0; i < trace->roofline.count; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
-        if (row->what != TP_WORK_SOFTMAX || is_wrong(row) ||
-            strcmp(row->op, "aten::_softmax") != 0)
+        if (!is_softmax(row))
             continue;
         const struct tp_roof_row *before = product_of(trace, row, false);
         const struct tp_roof_row *after = product_of(trace, row, true);
@@ -254,20 +288,39 @@ enum tp_status tp_trace_rule_attention(const struct tp_trace_case *it,
 
 /* --- fusion ------------------------------------------------------------- */
 
+/* Whether a chain goes through the scores of an attention in pieces, which a
+ * fused kernel of that has none of. */
+static bool is_of_scores(const struct tp_trace *trace,
+                         const struct tp_fusion_row *chain)
+{
+    for (size_t i = 0; i < trace->roofline.count; i++) {
+        const struct tp_roof_row *row = &trace->roofline.rows[i];
+        if (is_softmax(row) && row->result == chain->elements &&
+            product_of(trace, row, false) && product_of(trace, row, true))
+            return true;
+    }
+    return false;
+}
+
 enum tp_status tp_trace_rule_fusion(const struct tp_trace_case *it,
                                     struct tp_error *err)
 {
     const struct tp_trace *trace = it->trace;
+    const bool attention = tp_trace_is_found(it, tp_trace_rule_attention);
+    const struct tp_fusion_row *first = NULL;
     double saved = 0, all = 0;
     int64_t chains = 0;
     for (size_t i = 0; i < trace->fusions.count; i++) {
-        saved += trace->fusions.rows[i].saved_us;
-        all += trace->fusions.rows[i].device_us;
-        chains += trace->fusions.rows[i].count;
+        const struct tp_fusion_row *row = &trace->fusions.rows[i];
+        if (attention && is_of_scores(trace, row))
+            continue;
+        first = first ? first : row;
+        saved += row->saved_us;
+        all += row->device_us;
+        chains += row->count;
     }
-    if (!is_worth(it, saved))
+    if (!first || !is_worth(it, saved))
         return TP_OK;
-    const struct tp_fusion_row *first = &trace->fusions.rows[0];
     return add_win(
         it, saved,
         tp_judge_text(it->judged,

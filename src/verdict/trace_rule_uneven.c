@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps that take much longer than most: what they cost, and what they have
- * more of than the others.
+ * more of than the others; and a first step of which that holds.
  *
  * Windows of steps follow each other without a gap or overlap, so that what
  * the slow ones take beyond the median is time of the run; each moment of a
@@ -14,8 +14,11 @@
 #include <stdlib.h>
 
 #include "stats/quantile.h"
+#include "verdict/trace_first_step.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_step_parts.h"
+#include "verdict/trace_verdict.h"
 
 /* Fewer steps have no median that one slow step leaves alone. */
 enum { LEAST_STEPS = 4 };
@@ -122,17 +125,6 @@ static const char *steps_in_words(const struct tp_trace_case *it,
                          uneven->first, uneven->every);
 }
 
-static bool is_rising(const struct tp_trace_case *it)
-{
-    for (size_t i = 0; i < it->judged->findings.count; i++) {
-        const struct tp_trace_finding *row = &it->judged->findings.rows[i];
-        if (row->file == it->trace->path && row->rule->of_trace ==
-                                                tp_trace_rule_rising_steps)
-            return true;
-    }
-    return false;
-}
-
 /* Whether slow steps may be most of what is lost: what they take beyond the
  * median may be part of what the verdict is about, and is most of it where it
  * is more than half as much. A verdict that is no loss has no more to say than
@@ -141,23 +133,38 @@ static bool is_most(const struct tp_trace_case *it, double share)
 {
     const struct tp_trace_verdict *verdict =
         &it->judged->verdicts[it->trace - it->run->traces];
-    switch (verdict->verdict) {
-    case TP_VERDICT_GPU_BOUND:
-    case TP_VERDICT_CPU_BOUND:
-    case TP_VERDICT_CPU_ONLY:
-    case TP_VERDICT_NO_LIMIT:
-    case TP_VERDICT_UNKNOWN:
+    return tp_verdict_is_loss(verdict->verdict)
+               ? share > 100 * verdict->share / 2
+               : share >= 2 * it->limits[TP_TRACE_UNEVEN];
+}
+
+/* Whether they are: half of the verdict's loss if that is what they have more
+ * of, else more than all of it; anything, where nothing else is a limit. */
+static bool leads(const struct tp_trace_case *it,
+                  const struct tp_step_part *part, double share)
+{
+    const struct tp_trace_verdict *verdict =
+        &it->judged->verdicts[it->trace - it->run->traces];
+    const bool same = part->verdicts >> verdict->verdict & 1;
+    if (verdict->verdict == TP_VERDICT_NO_LIMIT)
         return share >= 2 * it->limits[TP_TRACE_UNEVEN];
-    default:
-        return share > 100 * verdict->share / 2;
-    }
+    return tp_verdict_is_loss(verdict->verdict) &&
+           share > 100 * verdict->share * (same ? 0.5 : 1);
+}
+
+/* Whether it is the last part, what is in nothing recorded: frames would tell
+ * whose it is. */
+static bool of_python(const struct tp_step_part *part)
+{
+    return part == &tp_step_parts[TP_STEP_PARTS - 1];
 }
 
 enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
     struct uneven uneven = {0};
-    if (!tp_trace_has_steps(it->trace) || is_rising(it))
+    if (!tp_trace_has_steps(it->trace) ||
+        tp_trace_is_found(it, tp_trace_rule_rising_steps))
         return TP_OK;
     const enum tp_status status = find_slow(it->trace, &uneven, err);
     const double share = 100 * uneven.lost_us / uneven.steps_us;
@@ -172,21 +179,59 @@ enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
         .metric = "slow steps beyond the median, % of the steps' time",
         .value = share,
         .won = share,
-        .limit = it->limits[TP_TRACE_UNEVEN]};
+        .limit = it->limits[TP_TRACE_UNEVEN],
+        .leads = leads(it, part, share)};
     finding.evidence = tp_judge_text(
         it->judged,
         "%zu of %zu steps%s take%s over 1.5 times the median of %.2f ms, "
         "%.2f ms beyond it in all: %.1f %% of the steps' time; most of what "
-        "they have more, %.2f ms a step, is in %s",
+        "they have more, %.2f ms a step, is in %s%s",
         uneven.slow, uneven.count, steps_in_words(it, &uneven),
         uneven.slow == 1 ? "s" : "", uneven.median_us / 1e3,
-        uneven.lost_us / 1e3, share, more_us / 1e3, part->words);
+        uneven.lost_us / 1e3, share, more_us / 1e3, part->words,
+        of_python(part) && finding.leads
+            ? tp_trace_frames_words(it, TP_FRAME_HOST)
+            : "");
     finding.suggestion = tp_judge_text(
-        it->judged, "%s%s",
+        it->judged, "%s%s%s",
         uneven.slow > 2 && uneven.every > 1
             ? "if only these steps reduce gradients and run the optimizer "
               "(gradient accumulation), this is as it should be; if not: "
             : "",
-        part->varies);
+        part->varies,
+        of_python(part) && it->trace->frames.count == 0
+            ? "; with_stack=True records who it is"
+            : "");
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+}
+
+/* --- the first step ---------------------------------------------------- */
+
+enum tp_status tp_trace_rule_first_step(const struct tp_trace_case *it,
+                                        struct tp_error *err)
+{
+    const struct tp_first_step first = tp_trace_first_step(it->trace);
+    const double share = 100 * first.share;
+    if (!(share >= it->limits[TP_TRACE_UNEVEN]) ||
+        200 * tp_trace_start_up_share(it->trace) >= share)
+        return TP_OK; /* cold_start and first_launch tell why */
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW,
+        .step = first.step,
+        .metric = "first step beyond typical ones, % of window",
+        .value = share,
+        .won = share,
+        .limit = it->limits[TP_TRACE_UNEVEN],
+        .evidence = tp_judge_text(
+            it->judged,
+            "%s: what it takes longer is %.1f %% of the window; most of it, "
+            "%.2f ms, is in %s",
+            tp_first_step_words(it->judged, &first), share, first.part_us / 1e3,
+            first.part->words),
+        .suggestion =
+            "what only a first step does (torch.compile, searches for the "
+            "fastest kernel, workers that start, ranks that wait for each "
+            "other) does not go on: record after some steps of warm-up, "
+            "schedule(wait=1, warmup=3, active=...)"};
+    return tp_trace_finding_add(it, TP_VERDICT_COLD_START, finding, err);
 }

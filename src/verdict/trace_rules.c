@@ -63,11 +63,15 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "COMMUNICATION", NULL, tp_trace_rule_slow_link, false},
     {"copies", "copies through pageable memory, or outside of computation",
      "COPIES", tp_trace_rule_copies, NULL, false},
+    {"turns", "of several GPUs of a process some wait for others",
+     "SEVERAL GPUS IN A PROCESS", tp_trace_rule_turns, NULL, false},
     {"rising_steps", "steps get slower within a recording",
      "SLOWER STEPS", tp_trace_rule_rising_steps, NULL, false},
     {"rising_traces",
      "steps get slower from one recording of a process to the next",
      "SLOWER STEPS", NULL, tp_trace_rule_rising_traces, false},
+    {"first_step", "a first step that takes much longer than the others",
+     "UNEVEN STEPS", tp_trace_rule_first_step, NULL, false},
     {"uneven_steps", "some steps take much longer than most",
      "UNEVEN STEPS", tp_trace_rule_uneven_steps, NULL, false},
     {"attention", "attention in pieces: its scores go through memory",
@@ -115,6 +119,17 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
     return TP_OK;
 }
 
+bool tp_trace_is_found(const struct tp_trace_case *it,
+                       tp_trace_rule_fn *of_trace)
+{
+    for (size_t i = 0; i < it->judged->findings.count; i++) {
+        const struct tp_trace_finding *row = &it->judged->findings.rows[i];
+        if (row->rule->of_trace == of_trace && row->file == it->trace->path)
+            return true;
+    }
+    return false;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct tp_trace_finding *a = left, *b = right;
@@ -156,6 +171,21 @@ static enum tp_status apply(const struct tp_trace_run *run,
     return status;
 }
 
+/* What limits a trace is its first finding: the cause of a verdict that another
+ * one takes over is that no more. */
+static void put_first(struct tp_trace_judged *judged)
+{
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        const struct tp_trace_finding *leads = &judged->findings.rows[i];
+        for (size_t k = 0; leads->leads && k < judged->findings.count; k++) {
+            struct tp_trace_finding *row = &judged->findings.rows[k];
+            if (row->file == leads->file && !row->leads &&
+                row->level == TP_SEVERITY_HIGH)
+                row->level = TP_SEVERITY_MEDIUM;
+        }
+    }
+}
+
 enum tp_status tp_trace_findings_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err)
@@ -164,6 +194,7 @@ enum tp_status tp_trace_findings_make(const struct tp_trace_run *run,
     for (const struct tp_trace_rule *rule = tp_trace_rules;
          rule->id && status == TP_OK; rule++)
         status = apply(run, judged, rule, err);
+    put_first(judged);
     if (judged->findings.count)
         qsort(judged->findings.rows, judged->findings.count,
               sizeof *judged->findings.rows, compare);

@@ -57,6 +57,12 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
 /* The rules, rows of the table. */
 typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,
                                         struct tp_error *err);
+
+/* Whether a rule that stands before in the table has a finding about the trace
+ * of `it`. */
+bool tp_trace_is_found(const struct tp_trace_case *it,
+                       tp_trace_rule_fn *of_trace);
+
 /* trace_rule_idle.c */
 tp_trace_rule_fn tp_trace_rule_dataloader;
 tp_trace_rule_fn tp_trace_rule_queued;
@@ -76,6 +82,7 @@ tp_trace_rule_fn tp_trace_rule_memory_full;
 tp_trace_rule_fn tp_trace_rule_communication;
 tp_trace_rule_fn tp_trace_rule_straggler;
 tp_trace_rule_fn tp_trace_rule_copies;
+tp_trace_rule_fn tp_trace_rule_turns;
 /* trace_rule_roof.c */
 tp_trace_rule_fn tp_trace_rule_tf32;
 tp_trace_rule_fn tp_trace_rule_alignment;
@@ -90,6 +97,7 @@ tp_trace_rule_fn tp_trace_rule_slow_rank;
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
 /* trace_rule_uneven.c */
+tp_trace_rule_fn tp_trace_rule_first_step;
 tp_trace_rule_fn tp_trace_rule_uneven_steps;
 /* trace_rule_input.c */
 tp_trace_rule_fn tp_trace_rule_incomplete;

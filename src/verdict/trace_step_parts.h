@@ -2,7 +2,7 @@
 #ifndef TP_VERDICT_TRACE_STEP_PARTS_H
 #define TP_VERDICT_TRACE_STEP_PARTS_H
 
-#include "trace/trace.h"
+#include "verdict/judged.h"
 
 /*
  * What steps are made of: members of /steps, which cost each moment of a step
@@ -14,6 +14,7 @@ struct tp_step_part {
     const char *grows;    /* advice: it grows from step to step; NULL: it
                              is no part of a step without its data wait    */
     const char *varies;   /* advice: some steps have more of it            */
+    uint32_t verdicts;    /* 1 << enum tp_verdict: it is what these lose   */
 };
 
 enum { TP_STEP_PARTS = 7 };

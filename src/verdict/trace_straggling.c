@@ -416,3 +416,28 @@ enum tp_status tp_trace_straggling_make(const struct tp_trace_run *run,
     free(s.list);
     return status;
 }
+
+double tp_straggling_won(const struct tp_trace_judged *judged, int64_t rank)
+{
+    for (size_t i = 0; i < judged->straggling.count; i++) {
+        if (judged->straggling.rows[i].rank == rank)
+            return judged->straggling.rows[i].won;
+    }
+    return NAN;
+}
+
+bool tp_straggling_is_own(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank)
+{
+    const double limit = judged->limits.values[TP_TRACE_SYNC_SEEN] / 100;
+    bool alone = false;
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        const struct tp_rank_row *row = &judged->ranks.rows[i];
+        alone |=
+            row->straggler && tp_straggling_won(judged, row->rank) >= limit;
+    }
+    if (!rank->straggler || judged->straggling.count == 0)
+        return rank->straggler;
+    return tp_straggling_won(judged, -1) >= limit &&
+           (!alone || tp_straggling_won(judged, rank->rank) >= limit);
+}

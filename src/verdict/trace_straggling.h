@@ -19,4 +19,14 @@ enum tp_status tp_trace_straggling_make(const struct tp_trace_run *run,
                                         struct tp_trace_judged *judged,
                                         struct tp_error *err);
 
+/* What a step would win if a rank did not straggle (-1: none did), of it; NaN
+ * where that has no row. */
+double tp_straggling_won(const struct tp_trace_judged *judged, int64_t rank);
+
+/* Whether a rank that is marked as straggler is one by its own doing, as far as
+ * the steps of all ranks could be played together: something is won if none
+ * straggles, and by this one alone, unless by none of those that are marked. */
+bool tp_straggling_is_own(const struct tp_trace_judged *judged,
+                          const struct tp_rank_row *rank);
+
 #endif

@@ -4,8 +4,10 @@
  *
  * The reader counts them by category. A few leave shares nearly as they are, so
  * that the verdict stands and says so; where half of what the device did has no
- * duration, busy time is a guess and no verdict is given. Estimating durations
- * from the next event of the stream would make idle time out of nothing.
+ * duration, or a tenth that would fill half of the idle time if it took as long
+ * as the rest, busy time is a guess and no verdict is given. Estimating
+ * durations from the next event of the stream would make idle time out of
+ * nothing.
  */
 #include "verdict/trace_untimed.h"
 
@@ -36,10 +38,23 @@ struct tp_untimed tp_trace_untimed_device(const struct tp_trace *trace)
         .all = trace->facts.device_events + lost};
 }
 
+/* Whether `bad` events that take as long as the others do would fill half of
+ * the idle time of the window. */
+static bool may_be_idle_time(const struct tp_trace *trace, int64_t bad,
+                             int64_t all)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double mean_us = trace->facts.device_us / (double)(all - bad);
+    return 2 * (double)bad * mean_us >= (1 - idle->busy) * idle->window_us;
+}
+
 bool tp_trace_is_untimed(const struct tp_trace *trace)
 {
     const struct tp_untimed device = tp_trace_untimed_device(trace);
-    return device.all > 0 && 2 * (device.lost + device.zeroed) >= device.all;
+    const int64_t bad = device.lost + device.zeroed;
+    return bad > 0 && (2 * bad >= device.all ||
+                       (10 * bad >= device.all &&
+                        may_be_idle_time(trace, bad, device.all)));
 }
 
 const char *tp_trace_untimed_words(struct tp_trace_judged *judged,

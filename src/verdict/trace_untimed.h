@@ -16,7 +16,7 @@ struct tp_untimed {
 /* Of kernels, copies and memsets. */
 struct tp_untimed tp_trace_untimed_device(const struct tp_trace *trace);
 
-/* Whether half of them or more have none: shares of idle time say nothing. */
+/* Whether so many of them have none that shares of idle time say nothing. */
 bool tp_trace_is_untimed(const struct tp_trace *trace);
 
 /* "3 of 80 device events have ..", also of the host's; "" where all have one.

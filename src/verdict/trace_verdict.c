@@ -18,9 +18,12 @@
 
 #include "base/text.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_frames.h"
+#include "verdict/trace_first_step.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rule_host.h"
+#include "verdict/trace_straggling.h"
 #include "verdict/trace_untimed.h"
+#include "verdict/trace_verdict_words.h"
 
 const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_CPU_ONLY] = {"CPU only", "cpu_only",
@@ -31,7 +34,7 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
                                "the GPU waits for memory from the driver"},
     [TP_VERDICT_COLD_START] =
         {"cold start", "cold_start",
-         "the same, but in no steady step: start-up was recorded"},
+         "start-up was recorded, and takes most of what is lost"},
     [TP_VERDICT_QUEUED] = {"queued work does not start", "queued",
                            "the GPU idles although work was launched for it"},
     [TP_VERDICT_DATA_LOADING] = {"data loading", "dataloader",
@@ -45,12 +48,16 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
         {"copies", "copies",
          "copies to or from the GPU that neither computation nor "
          "communication hides"},
+    [TP_VERDICT_TURNS] = {"GPUs take turns", "turns",
+                          "of several GPUs of a process some wait for others"},
     [TP_VERDICT_LAUNCH_BOUND] =
         {"launch-bound", "tiny_ops",
          "the host cannot launch so many tiny kernels as fast "
          "as the GPU runs them"},
     [TP_VERDICT_HOST_BOUND] = {"host-bound", "host_bound",
                                "the GPU waits for operators and Python"},
+    [TP_VERDICT_UNEVEN] = {"uneven steps", "uneven",
+                           "some steps take much longer than most"},
     [TP_VERDICT_TINY_OPERATORS] =
         {"tiny operators", "tiny_ops",
          "no GPU was recorded; operators are so short that calling them takes "
@@ -65,46 +72,10 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICTS] = {NULL, NULL, NULL},
 };
 
-bool tp_trace_keeps_loading(const struct tp_trace *trace)
-{
-    const int64_t steps = (int64_t)trace->steps.count;
-    return tp_trace_has_steps(trace) && steps >= 4 &&
-           2 * trace->idle.first_launch_steps > steps;
-}
-
-double tp_trace_host_share(const struct tp_trace *trace)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    return idle->launch + idle->cpu_op + idle->none -
-           (tp_trace_keeps_loading(trace) ? 0 : idle->first_launch);
-}
-
-/* Idle time of a start-up: memory that is taken and code that is loaded, where
- * that does not go on. */
-static double start_up_share(const struct tp_trace *trace)
-{
-    return (tp_trace_keeps_allocating(trace) ? 0 : trace->idle.alloc) +
-           (tp_trace_keeps_loading(trace) ? 0 : trace->idle.first_launch);
-}
-
 struct cause {
     enum tp_verdict verdict;
     double share, limit;
 };
-
-/*
- * Driver allocations that are no start-up: some lie in steady steps or,
- * without steps, a quarter of their time after half of the device's work; in
- * a start-up that was recorded as a whole that is 3 %.
- */
-bool tp_trace_keeps_allocating(const struct tp_trace *trace)
-{
-    const struct tp_trace_facts *facts = &trace->facts;
-    if (tp_trace_has_steps(trace))
-        return facts->steady_driver_calls > 0;
-    return facts->late_driver_us > 0 &&
-           4 * facts->late_driver_us >= facts->driver_us;
-}
 
 /* What nobody can tell from the trace: without steps W is what the device's
  * events span, so that a few of them keep it busy by construction. */
@@ -130,6 +101,17 @@ static bool tells_nothing(const struct tp_trace *trace,
            (!tp_trace_has_steps(trace) &&
             (double)trace->facts.host.operators <
                 limits->values[TP_TRACE_EVENTS]);
+}
+
+/* What steps would win without waits, which empty the queue, so that the host's
+ * work between them shows; what DataLoader or driver take then is theirs, and
+ * communication may have to be waited for on the device. */
+static double waits_cost(const struct tp_trace *trace)
+{
+    const double won = tp_trace_won_without_waits(trace) -
+                       trace->idle.dataloader - trace->idle.alloc -
+                       tp_trace_exposed_communication(trace);
+    return isfinite(won) && won > 0 ? won : 0;
 }
 
 /* Without a device: what takes most of the window of what reaches its
@@ -172,13 +154,13 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     return best;
 }
 
-/* The causes of line 3. */
-static enum tp_verdict pick(const struct tp_trace *trace,
-                            const struct tp_trace_limits *limits, double *share)
+enum tp_verdict tp_trace_verdict_pick(const struct tp_trace *trace,
+                                      const struct tp_trace_limits *limits,
+                                      double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double *limit = limits->values;
-    const struct cause causes[] = {
+    const struct cause causes[] = { /* of line 3 */
         {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
                                           : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
@@ -186,7 +168,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
          tp_trace_keeps_loading(trace) ||
                  100 * idle->first_launch < limit[TP_TRACE_FIRST_LAUNCH]
              ? 0
-             : start_up_share(trace),
+             : tp_trace_start_up_share(trace),
          limit[TP_TRACE_FIRST_LAUNCH]},
         {TP_VERDICT_QUEUED, idle->queued, limit[TP_TRACE_QUEUED]},
         {TP_VERDICT_DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
@@ -195,6 +177,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
          limit[TP_TRACE_COMM]},
         {TP_VERDICT_COPIES, tp_trace_exposed_transfers(trace),
          limit[TP_TRACE_COPY]},
+        {TP_VERDICT_TURNS, tp_trace_turns(trace), limit[TP_TRACE_TURNS]},
     };
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
@@ -204,10 +187,12 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         return pick_without_device(trace, limits, share);
     if (is_unknown(trace, limits))
         return TP_VERDICT_UNKNOWN;
-    /* A GPU that only waits for others, or for data, is busy, too. */
+    /* A GPU that only waits for others, or for data, is busy, too, and of
+     * several one may be. */
     bool computes =
         100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
-        100 * tp_trace_exposed_transfers(trace) < limit[TP_TRACE_COPY];
+        100 * tp_trace_exposed_transfers(trace) < limit[TP_TRACE_COPY] &&
+        100 * tp_trace_turns(trace) < limit[TP_TRACE_TURNS];
     *share = idle->busy;
     if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
         return TP_VERDICT_GPU_BOUND;
@@ -220,7 +205,14 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         *share = causes[i].share;
     }
     const double host = tp_trace_host_share(trace);
-    if (100 * host < limit[TP_TRACE_HOST] || host <= *share) {
+    const double waits = waits_cost(trace);
+    const bool is_host = 100 * host >= limit[TP_TRACE_HOST] && host > *share;
+    if (100 * waits >= limit[TP_TRACE_SYNC] && waits > (is_host ? host : 0) &&
+        (is_host || best == TP_VERDICT_NO_LIMIT)) {
+        *share = waits;
+        return TP_VERDICT_SYNCHRONISATION;
+    }
+    if (!is_host) {
         *share = best == TP_VERDICT_NO_LIMIT ? host : *share;
         return best;
     }
@@ -232,245 +224,25 @@ static enum tp_verdict pick(const struct tp_trace *trace,
                : TP_VERDICT_HOST_BOUND;
 }
 
-/* The largest share of W, in words. */
-static const char *largest(const struct tp_trace *trace, double *share)
+bool tp_verdict_is_loss(enum tp_verdict verdict)
 {
-    const struct tp_idle_row *idle = &trace->idle;
-    const struct {
-        const char *words;
-        double share;
-    } shares[] = {
-        {"GPU work", idle->busy},
-        {"the GPU idle with work pending", idle->queued},
-        {"the GPU idle behind driver allocations", idle->alloc},
-        {"the GPU idle behind the DataLoader", idle->dataloader},
-        {"the GPU idle behind blocking calls", idle->blocking},
-        {"the GPU idle behind launch calls", idle->launch},
-        {"the GPU idle behind operators on the host", idle->cpu_op},
-        {"the GPU idle with nothing recorded on the host", idle->none},
-    };
-    size_t best = 0;
-    for (size_t i = 1; i < sizeof shares / sizeof *shares; i++)
-        best = shares[i].share > shares[best].share ? i : best;
-    *share = shares[best].share;
-    return shares[best].words;
+    return verdict != TP_VERDICT_GPU_BOUND && verdict != TP_VERDICT_CPU_BOUND &&
+           verdict != TP_VERDICT_CPU_ONLY && verdict != TP_VERDICT_NO_LIMIT &&
+           verdict != TP_VERDICT_UNKNOWN;
 }
 
-/* The innermost function that holds half of the idle time behind the host, and
- * of a builtin the one that calls it; NULL: no frame does. */
-static const struct tp_frame_row *blamed_frame(const struct tp_trace *trace)
+/* A first step that takes longer than the others by half of what is lost is
+ * that loss. */
+static enum tp_verdict pick(const struct tp_trace *trace,
+                            const struct tp_trace_limits *limits, double *share)
 {
-    const struct tp_idle_row *idle = &trace->idle;
-    const double us =
-        (idle->launch + idle->cpu_op + idle->none) * idle->window_us;
-    const struct tp_frame_blame blame =
-        tp_trace_blame(trace, TP_FRAME_HOST, us);
-    return blame.caller && blame.inner->what == TP_FRAME_BUILTIN ? blame.caller
-                                                                 : blame.inner;
-}
-
-const char *tp_trace_unrecorded_words(const struct tp_trace *trace)
-{
-    return blamed_frame(trace) ? "Python outside of operators"
-                               : "what was not recorded";
-}
-
-/* The largest idle share that is the host's own work, and whose it is: of a
- * function with what it calls, operators and launches included. */
-static const char *busiest_host(struct tp_trace_judged *judged,
-                                const struct tp_trace *trace)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const struct tp_frame_row *frame = blamed_frame(trace);
-    const char *where = "mostly where nothing was recorded on the host";
-    double share = idle->none;
-    if (idle->none < idle->cpu_op || idle->none < idle->launch) {
-        share = fmax(idle->cpu_op, idle->launch);
-        where = idle->cpu_op >= idle->launch ? "mostly inside operators"
-                                             : "mostly inside launch calls";
-    } else if (frame) {
-        where = "mostly in Python outside of operators";
-    }
-    if (!frame)
-        return where;
-    return tp_judge_text(judged,
-                         "%s (%.1f %% of the window; %.1f %% within %s, with "
-                         "what it calls)",
-                         where, 100 * share,
-                         100 * frame->idle_us[TP_FRAME_HOST] / idle->window_us,
-                         frame->name);
-}
-
-static const char *describe_allocation(struct tp_trace_judged *judged,
-                                       const struct tp_trace *trace,
-                                       double percent)
-{
-    const struct tp_trace_facts *facts = &trace->facts;
-    if (facts->steady_driver_calls)
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind "
-                             "driver allocations, %" PRId64
-                             " of them in steady steps",
-                             percent, facts->steady_driver_calls);
-    return tp_judge_text(judged,
-                         "the GPU idles %.1f %% of the window behind driver "
-                         "allocations, which go on after half of its work "
-                         "(%.2f of %.2f ms)",
-                         percent, facts->late_driver_us / 1e3,
-                         facts->driver_us / 1e3);
-}
-
-static const char *describe_cold_start(struct tp_trace_judged *judged,
-                                       const struct tp_trace *trace,
-                                       double percent)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const char *when = tp_trace_has_steps(trace)
-                           ? "none in a steady step"
-                           : "nearly all before half of the GPU's work";
-    if (100 * idle->first_launch < judged->limits.values[TP_TRACE_FIRST_LAUNCH])
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind "
-                             "driver allocations, %s: this is how a run "
-                             "starts, not how training goes on",
-                             percent, when);
-    const double alloc = percent - 100 * idle->first_launch;
-    const char *and = alloc < 0.05 ? ""
-                                   : tp_judge_text(judged,
-                                                   " and %.1f %% behind its "
-                                                   "allocations",
-                                                   alloc);
-    return tp_judge_text(judged,
-                         "the GPU idles %.1f %% of the window while the driver "
-                         "loads the code of kernels (%" PRId64
-                         " first launch%s)%s: this is how a run starts, not "
-                         "how training goes on",
-                         100 * idle->first_launch, idle->first_launches,
-                         idle->first_launches == 1 ? "" : "es", and);
-}
-
-static const char *describe_busy(struct tp_trace_judged *judged,
-                                 const struct tp_trace *trace)
-{
-    const double copies = 100 * (tp_trace_exposed_memory(trace) -
-                                 tp_trace_exposed_transfers(trace));
-    const char *with =
-        copies >= judged->limits.values[TP_TRACE_COPY]
-            ? tp_judge_text(judged,
-                            ", %.1f %% of it with nothing but copies within "
-                            "its memory",
-                            copies)
-            : "";
-    return tp_judge_text(judged,
-                         "the GPU is busy %.1f %% of the window%s; what is "
-                         "left to win is in its %s",
-                         100 * trace->idle.busy, with,
-                         *with ? "copies and kernels" : "kernels");
-}
-
-static const char *describe_launches(struct tp_trace_judged *judged,
-                                     const struct tp_trace *trace,
-                                     double percent)
-{
-    return tp_judge_text(judged,
-                         "the GPU idles %.1f %% of the window behind the host, "
-                         "%s; kernels below 10 us have %.1f %% of the kernels' "
-                         "time, the median lasts %.1f us",
-                         percent, busiest_host(judged, trace),
-                         100 * trace->short_share, trace->median_kernel_us);
-}
-
-static const char *describe_unknown(struct tp_trace_judged *judged,
-                                    const struct tp_trace *trace)
-{
-    const double busy = 100 * trace->idle.busy;
-    if (tp_trace_is_untimed(trace))
-        return "how long the GPU was busy is not known";
-    if (trace->facts.device_events == 0)
-        return "there are no device events, so nothing can be said about a "
-               "GPU";
-    if (!(trace->idle.window_us > 0))
-        return "all that the GPU did lasts no time at all, so there are no "
-               "shares of it";
-    if (trace->facts.host_events == 0)
-        return tp_judge_text(judged,
-                             "the GPU is busy %.1f %% of the window; what it "
-                             "waits for in the rest is not known without host "
-                             "events",
-                             busy);
-    return tp_judge_text(judged,
-                         "%" PRId64 " device event%s, over %.3f ms, tell "
-                         "nothing: record whole training steps",
-                         trace->facts.device_events,
-                         trace->facts.device_events == 1 ? "" : "s",
-                         trace->idle.window_us / 1e3);
-}
-
-static const char *describe(struct tp_trace_judged *judged,
-                            const struct tp_trace *trace,
-                            enum tp_verdict verdict, double share)
-{
-    const struct tp_idle_row *idle = &trace->idle;
-    const double percent = 100 * share, busy = 100 * idle->busy;
-    double most;
-    if (trace->facts.device_events == 0 && verdict != TP_VERDICT_UNKNOWN)
-        return tp_trace_host_words(judged, trace, verdict, share);
-    switch (verdict) {
-    case TP_VERDICT_GPU_BOUND:
-        return describe_busy(judged, trace);
-    case TP_VERDICT_ALLOCATION:
-        return describe_allocation(judged, trace, percent);
-    case TP_VERDICT_COLD_START:
-        return describe_cold_start(judged, trace, percent);
-    case TP_VERDICT_QUEUED:
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window although "
-                             "work was launched for it (up to %" PRId64
-                             " operations at once) and is busy %.1f %% of it",
-                             percent, idle->queued_most, busy);
-    case TP_VERDICT_DATA_LOADING:
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind the "
-                             "DataLoader and is busy %.1f %% of it",
-                             percent, busy);
-    case TP_VERDICT_SYNCHRONISATION:
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind "
-                             "calls that wait for it (%" PRId64
-                             " calls) and is busy %.1f %% of it",
-                             percent, idle->blocking_calls, busy);
-    case TP_VERDICT_COMMUNICATION:
-        return tp_judge_text(judged,
-                             "communication that no computation hides takes "
-                             "%.1f %% of the window",
-                             percent);
-    case TP_VERDICT_COPIES:
-        return tp_judge_text(judged,
-                             "copies to or from the GPU that neither "
-                             "computation nor communication hides take %.1f "
-                             "%% of the window, of which it is busy %.1f %%",
-                             percent, busy);
-    case TP_VERDICT_LAUNCH_BOUND:
-        return describe_launches(judged, trace, percent);
-    case TP_VERDICT_HOST_BOUND:
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind the "
-                             "host, %s, and is busy %.1f %% of it",
-                             percent, busiest_host(judged, trace), busy);
-    case TP_VERDICT_UNKNOWN:
-        return describe_unknown(judged, trace);
-    case TP_VERDICT_CPU_ONLY:
-    case TP_VERDICT_CPU_BOUND:
-    case TP_VERDICT_TINY_OPERATORS:
-    case TP_VERDICT_NO_LIMIT:
-    case TP_VERDICTS:
-        break;
-    }
-    const char *words = largest(trace, &most);
-    return tp_judge_text(judged,
-                         "nothing reaches its threshold; the largest part of "
-                         "the window, %.1f %%, is %s",
-                         100 * most, words);
+    const enum tp_verdict verdict = tp_trace_verdict_pick(trace, limits, share);
+    const double first = tp_trace_first_step(trace).share;
+    if (!tp_verdict_is_loss(verdict) || verdict == TP_VERDICT_COLD_START ||
+        2 * first < *share)
+        return verdict;
+    *share = first;
+    return TP_VERDICT_COLD_START;
 }
 
 static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
@@ -478,7 +250,8 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
 {
     double share;
     const enum tp_verdict verdict = pick(trace, &judged->limits, &share);
-    const char *sentence = describe(judged, trace, verdict, share);
+    const char *sentence =
+        tp_trace_verdict_words(judged, trace, verdict, share);
     const char *untimed = tp_trace_untimed_words(judged, trace);
     if (*untimed)
         sentence = tp_judge_text(judged, "%s (%s)", sentence, untimed);
@@ -509,33 +282,24 @@ static void vote(const struct tp_trace_run *run, size_t i, double share,
     votes->window_us += window_us;
 }
 
-/* What a step would win if no rank straggled, %; INFINITY where steps of all
- * ranks could not be played together. */
-static double won_without_stragglers(const struct tp_trace_judged *judged)
-{
-    for (size_t i = 0; i < judged->straggling.count; i++)
-        if (judged->straggling.rows[i].rank < 0)
-            return 100 * judged->straggling.rows[i].won;
-    return INFINITY;
-}
-
-/* "; stragglers: ranks 2 7", where something could be won from them. */
+/* "; stragglers: ranks 2 7 (without: steps 12.1 % shorter)", where something
+ * could be won from them. */
 static void add_stragglers(const struct tp_trace_judged *judged,
                            struct tp_text *text)
 {
+    const double won = tp_straggling_won(judged, -1);
     size_t count = 0;
-    if (won_without_stragglers(judged) <
-        judged->limits.values[TP_TRACE_SYNC_SEEN])
-        return;
     for (size_t i = 0; i < judged->ranks.count; i++)
-        count += judged->ranks.rows[i].straggler != 0;
+        count += tp_straggling_is_own(judged, &judged->ranks.rows[i]);
     if (count)
         tp_text_add(text, "; straggler%s: rank%s", count == 1 ? "" : "s",
                     count == 1 ? "" : "s");
     for (size_t i = 0; i < judged->ranks.count; i++) {
-        if (judged->ranks.rows[i].straggler)
+        if (tp_straggling_is_own(judged, &judged->ranks.rows[i]))
             tp_text_add(text, " %" PRId64, judged->ranks.rows[i].rank);
     }
+    if (count && isfinite(won))
+        tp_text_add(text, " (without: steps %.1f %% shorter)", 100 * won);
 }
 
 /* How many traces the verdict of a run holds for, and of the longest. */
@@ -548,8 +312,9 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
     tp_text_add(&text, "%zu of %zu traces", votes->traces, run->trace_count);
     if (best != TP_VERDICT_CPU_ONLY && best != TP_VERDICT_NO_LIMIT &&
         best != TP_VERDICT_UNKNOWN)
-        tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
-                    100 * votes->low, 100 * votes->high);
+        tp_text_add(&text, " (%.1f to %.1f %% of their %s)", 100 * votes->low,
+                    100 * votes->high,
+                    best == TP_VERDICT_UNEVEN ? "steps' time" : "windows");
     add_stragglers(judged, &text);
     if (worst->rank >= 0)
         tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
@@ -560,8 +325,8 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
     tp_text_clear(&text);
 }
 
-static void judge_run(const struct tp_trace_run *run,
-                      struct tp_trace_judged *judged)
+void tp_trace_verdict_of_run(const struct tp_trace_run *run,
+                             struct tp_trace_judged *judged)
 {
     struct votes votes[TP_VERDICTS] = {0};
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
@@ -589,6 +354,6 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
     for (size_t i = 0; i < run->trace_count; i++)
         judged->verdicts[i] = judge(judged, &run->traces[i]);
     if (run->trace_count)
-        judge_run(run, judged);
+        tp_trace_verdict_of_run(run, judged);
     return TP_OK;
 }

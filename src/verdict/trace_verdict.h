@@ -30,7 +30,14 @@
  *      W, and longer than for the cause of 3: launch-bound when kernels below
  *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown
  *      without host events
+ *      Where steps would win more without blocking calls, and SYNC, it is
+ *      these (SYNC), as it is where no cause reaches its threshold
  *   5. no single limit; the largest share is named
+ *
+ * What is lost by 1., 3. or 4. is a cold start where a first step takes longer
+ * than the others by half of it (trace_first_step.h). Where some steps take so
+ * much longer than most that more than half of it is theirs, the findings say
+ * so and the verdict is uneven steps (trace_judge.c).
  */
 
 /* A row of the table of verdicts. */
@@ -52,23 +59,22 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err);
 
+/* The line that holds for a trace; *share: of W, or of what its rows `idle` and
+ * `busy` are of. */
+enum tp_verdict tp_trace_verdict_pick(const struct tp_trace *trace,
+                                      const struct tp_trace_limits *limits,
+                                      double *share);
+
+/* The verdict of the run from those of its traces. */
+void tp_trace_verdict_of_run(const struct tp_trace_run *run,
+                             struct tp_trace_judged *judged);
+
 /* The scenario of memory that is taken and given back all the time, from the
  * driver (the verdict says allocation) or from the allocator's cache. */
 #define TP_SCENARIO_CHURN "memory_churn"
 
-/* What of W the device idles behind launches, but for first ones that load
- * code, operators and nothing recorded (line 4). */
-double tp_trace_host_share(const struct tp_trace *trace);
-
-/* Where the host is when it is in no operator and no call: in Python, if frames
- * say so. */
-const char *tp_trace_unrecorded_words(const struct tp_trace *trace);
-
-/* Whether code is loaded in most steps, of four or more, so that it is no
- * start-up. */
-bool tp_trace_keeps_loading(const struct tp_trace *trace);
-
-/* Whether driver allocations are more than start-up (line 3). */
-bool tp_trace_keeps_allocating(const struct tp_trace *trace);
+/* Whether a verdict names time that is lost: not that all is well, that work
+ * takes the time, or that nobody knows. */
+bool tp_verdict_is_loss(enum tp_verdict verdict);
 
 #endif

@@ -142,6 +142,13 @@ void trace_maker_frame_end(struct trace_maker *maker, const char *name,
     end_event(maker, "\"Python id\": 1");
 }
 
+void trace_maker_range(struct trace_maker *maker, const char *name,
+                       double begun)
+{
+    add_event(maker, "user_annotation", name, begun, maker->host);
+    end_event(maker, "");
+}
+
 void trace_maker_loader(struct trace_maker *maker, double us, bool workers)
 {
     const double from = maker->host;
@@ -270,6 +277,11 @@ void trace_maker_free(struct trace_maker *maker, int64_t bytes)
     maker->host += 0.2;
     if (maker->memory)
         add_memory(maker, -bytes, maker->address);
+}
+
+void trace_maker_call(struct trace_maker *maker, const char *name, double us)
+{
+    add_call(maker, name, "", us, 0);
 }
 
 void trace_maker_all_reduce(struct trace_maker *maker, double us)

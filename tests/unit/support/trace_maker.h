@@ -49,6 +49,10 @@ double trace_maker_frame_begin(const struct trace_maker *maker);
 void trace_maker_frame_end(struct trace_maker *maker, const char *name,
                            double begun);
 
+/* A range of record_function() around what came since `begun`. */
+void trace_maker_range(struct trace_maker *maker, const char *name,
+                       double begun);
+
 /* DataLoader.__next__; workers: the iterator of num_workers > 0. */
 void trace_maker_loader(struct trace_maker *maker, double us, bool workers);
 
@@ -87,6 +91,9 @@ void trace_maker_copy_out(struct trace_maker *maker, double us,
 void trace_maker_allocate(struct trace_maker *maker, int64_t bytes, double us,
                           double driver_us);
 void trace_maker_free(struct trace_maker *maker, int64_t bytes);
+
+/* A call of the driver that starts no work. */
+void trace_maker_call(struct trace_maker *maker, const char *name, double us);
 
 /* A collective of `us` on the GPU; 0: its kernel is not in the trace. */
 void trace_maker_all_reduce(struct trace_maker *maker, double us);

@@ -317,3 +317,75 @@ Test(trace_ranks, clocks_without_a_common_zero)
     cr_expect_eq(stragglers(&it), 0);
     judged_run_clear(&it);
 }
+
+/* Four steps of 1000 us, each with an all-reduce of this group that the rank
+ * enters at enters[i] and leaves with the others at `leaves`. */
+static void add_steps(struct judged_run *it, int rank, const char *group,
+                      const double *enters, double leaves)
+{
+    struct tp_text json = {0};
+    tp_text_add(&json,
+                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
+                "\"traceEvents\":[{}",
+                rank);
+    for (int i = 0; i < 4; i++) {
+        const double at = now + 1000 * i;
+        tp_text_add(&json,
+                    ",{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+                    "\"ProfilerStep#%d\",\"pid\":1,\"tid\":1,\"ts\":%.0f,"
+                    "\"dur\":1000},"
+                    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                    "\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%.0f,"
+                    "\"dur\":5,\"args\":{\"correlation\":%d}},"
+                    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                    "\"ncclDevKernel_AllReduce_RING\",\"pid\":0,\"tid\":7,"
+                    "\"ts\":%.0f,\"dur\":%.0f,\"args\":{\"stream\":7,"
+                    "\"device\":0,\"correlation\":%d,"
+                    "\"Process Group Ranks\":\"%s\"}}",
+                    i, at, at + 10, i + 1, at + enters[i], leaves - enters[i],
+                    i + 1, group);
+    }
+    tp_text_add(&json, "]}");
+    add_trace(it, &json);
+}
+
+/* Late in one step of four, as a rank whose recording begins late, or in
+ * three. */
+Test(trace_ranks, late_once_or_in_most_steps)
+{
+    static const double even[] = {100, 100, 100, 100};
+    static const double once[] = {800, 100, 100, 100};
+    static const double most[] = {800, 800, 100, 800};
+    for (int often = 0; often <= 1; often++) {
+        struct judged_run it = {0};
+        for (int rank = 0; rank < 4; rank++)
+            add_steps(&it, rank, "[0, 1, 2, 3]",
+                      rank < 3 ? even : often ? most : once, 900);
+        finish(&it);
+        cr_expect_eq(stragglers(&it), (size_t)often);
+        cr_expect_float_eq(it.judged.ranks.rows[3].late, often ? 0.7 : 0,
+                           1e-9, "%g", it.judged.ranks.rows[3].late);
+        judged_run_clear(&it);
+    }
+}
+
+/* Two groups that communicate at moments of their own have nobody to wait for
+ * and clocks that agree; in one group the same ranks wait. */
+Test(trace_ranks, groups_of_their_own)
+{
+    static const double early[] = {100, 100, 100, 100};
+    static const double late[] = {500, 500, 500, 500};
+    for (int apart = 0; apart <= 1; apart++) {
+        struct judged_run it = {0};
+        add_steps(&it, 0, apart ? "[0, 1]" : "[0, 1, 2, 3]", early, 900);
+        add_steps(&it, 1, apart ? "[0, 1]" : "[0, 1, 2, 3]", early, 900);
+        add_steps(&it, 2, apart ? "[2, 3]" : "[0, 1, 2, 3]",
+                  apart ? late : early, apart ? 980 : 900);
+        add_steps(&it, 3, apart ? "[2, 3]" : "[0, 1, 2, 3]", late,
+                  apart ? 980 : 900);
+        finish(&it);
+        cr_expect_eq(stragglers(&it), apart ? 0 : 1);
+        cr_expect_not(judged_notes(&it, "the clock of"));
+        judged_run_clear(&it);
+    }
+}

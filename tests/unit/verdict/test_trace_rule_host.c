@@ -169,6 +169,110 @@ Test(trace_rule_host, what_takes_the_time)
     }
 }
 
+/* An optimizer that takes 60 % of a step is named, with what to do about it;
+ * not one that takes 10 %, nor the same operators elsewhere. One that is fused
+ * is named without that. */
+Test(trace_rule_host, optimizer)
+{
+    static const struct {
+        double us;
+        const char *range, *op;
+        bool named, fused;
+    } cases[] = {
+        {6000, "Optimizer.step#Adam.step", "aten::mul_", true, false},
+        {6000, "Optimizer.step#Adam.step", "aten::_fused_adam_", true, true},
+        {400, "Optimizer.step#Adam.step", "aten::mul_", false, false},
+        {6000, "validation", "aten::mul_", false, false},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_host_op(&maker, "aten::mm", 4000);
+            const double begun = maker.host;
+            trace_maker_host_op(&maker, cases[k].op, cases[k].us);
+            trace_maker_range(&maker, cases[k].range, begun);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding = judged_find(&it, "cpu_time");
+        cr_expect_str_eq(judged_verdict(&it), "CPU-bound");
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "Optimizer.step#Adam.step takes 60.0 %") != NULL,
+                     cases[k].named, "%s", it.judged.verdict.sentence);
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->suggestion, "fused=True") != NULL,
+                     cases[k].named && !cases[k].fused, "%s",
+                     finding->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
+/* Python that takes most of a step is named where frames tell it, and none
+ * where operators take as long inside of the same function. */
+Test(trace_rule_host, python)
+{
+    for (int frames = 0; frames <= 2; frames++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            const double begun = trace_maker_frame_begin(&maker);
+            if (frames < 2)
+                trace_maker_python(&maker, 6000);
+            else
+                trace_maker_host_op(&maker, "aten::mm", 6000);
+            if (frames)
+                trace_maker_frame_end(&maker, "data.py(30): tokenize", begun);
+            trace_maker_host_op(&maker, "aten::mm", 2000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding = judged_find(&it, "cpu_time");
+        cr_expect_str_eq(judged_verdict(&it),
+                         frames < 2 ? "host-bound" : "CPU-bound");
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->evidence, "36.00 ms in data.py(30): "
+                                               "tokenize (6 calls)") != NULL,
+                     frames == 1, "%s", finding->evidence);
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "within data.py(30): tokenize") != NULL,
+                     frames == 1, "%s", it.judged.verdict.sentence);
+        judged_run_clear(&it);
+    }
+}
+
+/* Whatever gloo does is communication; a range of the program is not. */
+Test(trace_rule_host, kinds_of_collectives)
+{
+    static const char *const names[] = {"gloo:all_to_all", "mpi:barrier",
+                                        "metrics:all_to_all"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_host_op(&maker, "aten::mm", 2000);
+            const double begun = maker.host;
+            trace_maker_python(&maker, 6000);
+            trace_maker_range(&maker, names[k], begun);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect_str_eq(judged_verdict(&it),
+                         k < 2 ? "communication" : "host-bound", "%s",
+                         it.judged.verdict.sentence);
+        judged_run_clear(&it);
+    }
+}
+
 /* 30 tensors of 4 MB made one after the other, or kept as activations are, or
  * beside much else: only the first is churn, and it is no verdict. */
 Test(trace_rule_host, churn)
@@ -186,6 +290,9 @@ Test(trace_rule_host, churn)
         cr_expect_eq(finding != NULL, i == 0, "%d", i);
         cr_expect_str_eq(it.judged.verdict.scenario,
                          i == 0 ? "memory_churn" : "cpu_bound");
+        cr_expect_eq(strstr(it.judged.verdict.sentence, "part of that may be "
+                                                        "memory") != NULL,
+                     i == 0, "%s", it.judged.verdict.sentence);
         if (finding) {
             cr_expect(strstr(finding->evidence, "30 allocations a step"), "%s",
                       finding->evidence);

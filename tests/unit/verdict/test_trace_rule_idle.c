@@ -178,12 +178,51 @@ Test(trace_rule_idle, waits_that_hold_the_host_up)
                      sync->evidence);
         cr_expect_eq(strstr(sync->suggestion, "leave them") != NULL, !busy,
                      "%s", sync->suggestion);
-        cr_expect_eq(sync->level, busy ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW);
+        cr_expect_eq(strstr(sync->suggestion, "torch.cuda.synchronize()") !=
+                         NULL,
+                     busy, "%s", sync->suggestion);
+        cr_expect_eq(strstr(sync->evidence, "x cudaDeviceSynchronize") != NULL,
+                     busy, "%s", sync->evidence);
+        cr_expect_eq(sync->level, busy ? TP_SEVERITY_HIGH : TP_SEVERITY_LOW);
+        cr_expect_str_eq(judged_verdict(&it),
+                         busy ? "synchronisation" : "GPU-bound");
         judged_run_clear(&it);
     }
 }
 
-/* Steps with one batch each, and with four. */
+/* Reading values every fourth step, and Python behind it, is what the advice
+ * is; in every step it is a loss. */
+Test(trace_rule_idle, waits_of_few_steps)
+{
+    for (int every = 1; every <= 4; every += 3) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 12; i++) {
+            trace_maker_step_begin(&maker);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 400);
+            for (int k = 0; k < 8 && (i + 1) % every == 0; k++)
+                trace_maker_item(&maker, 5);
+            if ((i + 1) % every == 0)
+                trace_maker_python(&maker, 3000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_assert_not_null(sync, "%d", every);
+        cr_expect_eq(sync->level,
+                     every == 1 ? TP_SEVERITY_HIGH : TP_SEVERITY_LOW, "%s",
+                     sync->evidence);
+        cr_expect_eq(strstr(sync->suggestion, "every N steps") != NULL,
+                     every == 1, "%s", sync->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
+/* Steps with one batch each, and with four; a call after which nobody works
+ * gives none. */
 Test(trace_rule_idle, batches_of_a_step)
 {
     for (int batches = 1; batches <= 4; batches += 3) {
@@ -197,17 +236,20 @@ Test(trace_rule_idle, batches_of_a_step)
                 trace_maker_op(&maker, "aten::mm", 20, 900);
                 trace_maker_synchronize(&maker);
             }
+            if (i == STEPS - 1)
+                trace_maker_loader(&maker, 10, false);
             trace_maker_step_end(&maker);
         }
         made_run_add(&it, &maker, "made.json");
         judged_run_finish(&it);
+        cr_expect_eq(it.run.traces[0].facts.batches, STEPS * batches);
         const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
         cr_assert_not_null(loader);
         cr_expect(strstr(loader->evidence,
                          batches == 1
                              ? "each step waits 4.00 ms for its batch"
-                             : "each ProfilerStep waits 16.00 ms, in 4 calls "
-                               "of 4.00 ms on average"),
+                             : "each ProfilerStep waits 16.00 ms, for 4 "
+                               "batches, 4.00 ms each on average"),
                   "%s", loader->evidence);
         judged_run_clear(&it);
     }
@@ -500,5 +542,88 @@ Test(trace_rule_idle, advice_on_pinned_memory)
     struct judged_run it = {0};
     cr_expect(strstr(loader_advice(&it, iterator, -1, false), "pin_memory"));
     cr_expect(!strstr(loader_advice(&it, iterator, -1, true), "pin_memory"));
+    judged_run_clear(&it);
+}
+
+/* Where most of the host's share is code that is loaded in every step, that is
+ * told alone; where Python takes more, both are. */
+Test(trace_rule_idle, code_that_is_loaded_all_the_time)
+{
+    for (int python = 0; python <= 1; python++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            char name[] = "triton_poi_fused_0";
+            name[17] = (char)('0' + i);
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 1000);
+            trace_maker_synchronize(&maker);
+            trace_maker_launch(&maker, name, 5000);
+            trace_maker_python(&maker, python ? 9000 : 0);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect_str_eq(judged_verdict(&it), "host-bound");
+        cr_expect_eq(strstr(it.judged.verdict.sentence,
+                            "launches that load code") != NULL,
+                     !python, "%s", it.judged.verdict.sentence);
+        cr_expect_not_null(judged_find(&it, "first_launch"));
+        cr_expect_eq(judged_find(&it, "host") != NULL, python);
+        judged_run_clear(&it);
+    }
+}
+
+/* Two steps of eight that wait for data are not each step. */
+Test(trace_rule_idle, batches_that_come_unevenly)
+{
+    for (int even = 0; even <= 1; even++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 8; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_loader(&maker, even || i % 4 == 3 ? 8000 : 20, true);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 400);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
+        cr_assert_not_null(loader);
+        cr_expect(strstr(loader->evidence,
+                         even ? "each step waits 8.00 ms for its batch"
+                              : "steps wait 2.01 ms for their batches on "
+                                "average, one of them 8.00 ms"),
+                  "%s", loader->evidence);
+        judged_run_clear(&it);
+    }
+}
+
+/* What the first of four steps waits is no wait of each. */
+Test(trace_rule_idle, batches_of_a_first_step)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < 4; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, i == 0 ? 20000 : 20, true);
+        for (int k = 0; k < 10; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "cold start");
+    const struct tp_trace_finding *loader = judged_find(&it, "dataloader");
+    cr_assert_not_null(loader);
+    cr_expect(strstr(loader->evidence, "steps wait 5.01 ms for their batches "
+                                       "on average, one of them 20.00 ms"),
+              "%s", loader->evidence);
     judged_run_clear(&it);
 }

@@ -13,6 +13,7 @@ struct maker {
     struct tp_text json;
     double host, gpu;
     int correlation;
+    bool ahead; /* the step ends with the host's work, long before the GPU's */
 };
 
 static void begin(struct maker *it, const char *device)
@@ -60,7 +61,8 @@ static const struct tp_trace_finding *end(struct maker *it,
     struct tp_error err = {0};
     struct tp_pool *pool = NULL;
     struct tp_trace *trace = calloc(1, sizeof *trace);
-    event(it, "user_annotation", "ProfilerStep#1", 90, it->gpu + 5 - 90);
+    event(it, "user_annotation", "ProfilerStep#1", 90,
+          (it->ahead ? it->host : it->gpu + 5) - 90);
     tp_text_add(&it->json, "}}]}");
     judged_run_clear(run);
     *trace = (struct tp_trace){.path = "made.json", .worker = ""};
@@ -112,8 +114,12 @@ Test(trace_rule_roof, tf32)
                        1e-6, "%g", finding->value);
     cr_expect(strstr(finding->evidence, "aten::mm (fp32[1024, 1024]"), "%s",
               finding->evidence);
+    cr_expect(strstr(run.judged.verdict.sentence,
+                     "largest finding: tf32, up to 8"),
+              "%s", run.judged.verdict.sentence);
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3", fp32,
                             "cutlass_80_tensorop_s1688gemm_128x128"));
+    cr_expect_null(strstr(run.judged.verdict.sentence, "largest finding"));
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
                             MM(1024, 1024, 1024, "c10::BFloat16"),
                             "nvjet_bf16_128x128"));
@@ -133,6 +139,25 @@ Test(trace_rule_roof, tf32)
     /* as many bytes as the memory moves in that time: nothing to win */
     cr_expect_null(products(&run, "NVIDIA H100 80GB HBM3",
                             MM(16, 16, 1000000, "float"), sgemm));
+    judged_run_clear(&run);
+}
+
+/* Where the host's steps are over long before the GPU's work, shares are of the
+ * latter. */
+Test(trace_rule_roof, a_host_that_is_ahead)
+{
+    struct judged_run run = {0};
+    struct maker it;
+    begin(&it, "NVIDIA H100 80GB HBM3");
+    it.ahead = true;
+    for (int i = 0; i < 10; i++)
+        op(&it, "aten::mm", MM(1024, 1024, 1024, "float"),
+           "ampere_sgemm_128x128_nn", 40, 0);
+    const struct tp_trace_finding *finding = end(&it, &run, "tf32");
+    cr_assert_not_null(finding);
+    cr_expect_lt(run.run.traces[0].idle.window_us, 60);
+    cr_expect_float_eq(finding->value, 100 * (1 - 66.9 / 494.7), 1e-6, "%g",
+                       finding->value);
     judged_run_clear(&run);
 }
 
@@ -223,6 +248,55 @@ Test(trace_rule_roof, attention)
     }
     cr_expect_null(end(&it, &run, "attention"));
     judged_run_clear(&run);
+}
+
+/* Products of odd sizes that a fused attention does without are told with the
+ * attention alone; without a softmax between them they are told as odd. */
+Test(trace_rule_roof, odd_attention)
+{
+    for (int softmax = 0; softmax <= 1; softmax++) {
+        struct judged_run run = {0};
+        struct maker it;
+        begin(&it, "NVIDIA H100 80GB HBM3");
+        for (int i = 0; i < 10; i++) {
+            op(&it, "aten::bmm", BMM(32, 1023, 64, 1023), "nvjet_a", 100, 0);
+            if (softmax)
+                op(&it, "aten::_softmax",
+                   ONE("[32, 1023, 1023]", "c10::BFloat16"), "softmax", 80, 0);
+            op(&it, "aten::bmm", BMM(32, 1023, 1023, 64), "nvjet_b", 100, 0);
+        }
+        const struct tp_trace_finding *finding = end(&it, &run, "attention");
+        cr_expect_eq(finding != NULL, softmax);
+        cr_expect_eq(judged_find(&run, "alignment") != NULL, !softmax);
+        judged_run_clear(&run);
+    }
+}
+
+/* Scale and mask between the products of an attention are told with it; the
+ * same chain without the second product is one to fuse. */
+Test(trace_rule_roof, chains_of_scores)
+{
+    for (int whole = 0; whole <= 1; whole++) {
+        struct judged_run run = {0};
+        struct maker it;
+        begin(&it, "NVIDIA H100 80GB HBM3");
+        for (int i = 0; i < 10; i++) {
+            op(&it, "aten::bmm", BMM(32, 1024, 64, 1024), "nvjet_a", 100, 0);
+            op(&it, "aten::mul", ONE("[32, 1024, 1024]", "c10::BFloat16"),
+               "mul", 50, 0);
+            op(&it, "aten::add", ONE("[32, 1024, 1024]", "c10::BFloat16"),
+               "add", 50, 0);
+            op(&it, "aten::_softmax",
+               ONE("[32, 1024, 1024]", "c10::BFloat16"), "softmax", 80, 0);
+            if (whole)
+                op(&it, "aten::bmm", BMM(32, 1024, 1024, 64), "nvjet_b", 100,
+                   0);
+        }
+        const struct tp_trace_finding *finding = end(&it, &run, "attention");
+        cr_expect_eq(finding != NULL, whole);
+        cr_expect_eq(judged_find(&run, "fusion") != NULL, !whole);
+        judged_run_clear(&run);
+    }
 }
 
 /* Three light kernels one after the other, or with `between`. */

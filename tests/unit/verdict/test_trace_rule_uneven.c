@@ -117,32 +117,98 @@ Test(trace_rule_uneven, healthy_ones)
     judged_run_clear(&it);
 }
 
-/* Steps that wait for Python, a quarter of them for much longer: that is named
- * beside the headline; as is nothing where one step is a little longer. */
-Test(trace_rule_uneven, beside_the_headline)
+/* Steps that wait for Python, a quarter of them for much longer: that is the
+ * headline, and the finding that is first. Where a quarter computes for longer
+ * that is beside the headline, as less is lost by it; a quarter that is a
+ * little longer is not named, nor is it where all wait as long. */
+Test(trace_rule_uneven, headline)
 {
-    for (int much = 0; much <= 1; much++) {
+    static const struct {
+        double python, kernels, others;
+        const char *verdict;
+        bool found, beside;
+    } cases[] = {
+        {30000, 0, 0, "uneven steps", true, false},
+        {0, 9000, 0, "host-bound", true, true},
+        {3000, 0, 0, "host-bound", false, false},
+        {30000, 0, 30000, "host-bound", false, false},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct judged_run it = {0};
         struct trace_maker maker;
         trace_maker_begin(&maker, -1, 0);
         for (int i = 0; i < STEPS; i++) {
             trace_maker_step_begin(&maker);
             trace_maker_op(&maker, "aten::mm", 20, 900);
+            if (i % 4 == 3)
+                trace_maker_op(&maker, "aten::mm", 20, cases[k].kernels);
             trace_maker_synchronize(&maker);
             trace_maker_python(&maker, 3000);
-            if (i % 4 == 3)
-                trace_maker_python(&maker, much ? 30000 : 3000);
+            trace_maker_python(&maker, i % 4 == 3 ? cases[k].python
+                                                  : cases[k].others);
             trace_maker_step_end(&maker);
         }
         made_run_add(&it, &maker, "made.json");
         judged_run_finish(&it);
         const struct tp_trace_finding *uneven =
             judged_find(&it, "uneven_steps");
-        cr_expect_str_eq(judged_verdict(&it), "host-bound", "%s",
-                         it.judged.verdict.sentence);
-        cr_expect_eq(uneven && uneven->level == TP_SEVERITY_HIGH, much);
-        cr_expect_eq(strstr(it.judged.verdict.sentence, "much longer") != NULL,
-                     much, "%s", it.judged.verdict.sentence);
+        const char *sentence = it.judged.verdict.sentence;
+        cr_expect_str_eq(judged_verdict(&it), cases[k].verdict, "%s", sentence);
+        cr_expect_eq(uneven && uneven->level == TP_SEVERITY_HIGH,
+                     cases[k].found);
+        cr_expect_eq(strstr(sentence, "steps take much longer") != NULL,
+                     cases[k].beside, "%s", sentence);
+        cr_expect_eq(uneven == &it.judged.findings.rows[0],
+                     cases[k].found && !cases[k].beside);
+        cr_expect_eq(strstr(sentence, "over all steps (host-bound): the GPU") !=
+                         NULL,
+                     cases[k].found && !cases[k].beside, "%s", sentence);
+        judged_run_clear(&it);
+    }
+}
+
+/* Python of slow steps is named where it is most of what is lost, and frames
+ * were recorded; not where another function takes more in all steps. */
+Test(trace_rule_uneven, python_by_name)
+{
+    static const struct {
+        bool frames;
+        double others;
+        const char *named, *advice;
+    } cases[] = {
+        {true, 0, "idle in gc.py(3): collect (3 calls)", NULL},
+        {false, 0, NULL, "with_stack=True"},
+        {true, 9000, NULL, NULL},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 3000);
+            trace_maker_synchronize(&maker);
+            double begun = trace_maker_frame_begin(&maker);
+            trace_maker_python(&maker, cases[k].others);
+            if (cases[k].frames && cases[k].others > 0)
+                trace_maker_frame_end(&maker, "train.py(7): log", begun);
+            begun = trace_maker_frame_begin(&maker);
+            trace_maker_python(&maker, i % 4 == 3 ? 12000 : 0);
+            if (cases[k].frames && i % 4 == 3)
+                trace_maker_frame_end(&maker, "gc.py(3): collect", begun);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *found = judged_find(&it, "uneven_steps");
+        cr_assert_not_null(found, "%zu", k);
+        cr_expect_eq(strstr(found->evidence, ".py(") != NULL,
+                     cases[k].named != NULL, "%s", found->evidence);
+        if (cases[k].named)
+            cr_expect(strstr(found->evidence, cases[k].named), "%s",
+                      found->evidence);
+        cr_expect_eq(strstr(found->suggestion, "with_stack=True") != NULL,
+                     cases[k].advice != NULL, "%s", found->suggestion);
         judged_run_clear(&it);
     }
 }

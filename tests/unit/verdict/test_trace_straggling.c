@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "tests/unit/support/comm_traces.h"
+#include "verdict/trace_straggling.h"
 
 enum { RANKS_MAX = 4, ROUNDS = 4, STEPS = 3 };
 
@@ -224,4 +225,44 @@ Test(trace_straggling, other_steps_are_not_compared)
     cr_expect_eq(run.judged.straggling.count, 0);
     cr_expect(judged_notes(&run, "what straggling costs is not estimated"));
     judged_run_clear(&run);
+}
+
+/* Of two ranks that begin late, one may only wait for the other: that is the
+ * one without which nothing is won. Where neither is enough alone both are
+ * meant, where both together are not, none; without an estimate, all. */
+Test(trace_straggling, whose_lateness_it_is)
+{
+    static const struct {
+        double all, first, second; /* NaN: no row                           */
+        bool estimated, first_own, second_own;
+    } cases[] = {
+        {0.3, 0.3, NAN, true, true, false},
+        {0.3, 0.2, 0.1, true, true, true},
+        {0.3, NAN, NAN, true, true, true},
+        {0.016, NAN, NAN, true, false, false},
+        {NAN, NAN, NAN, false, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_rank_row ranks[3] = {{.rank = 0},
+                                       {.rank = 1, .straggler = 1},
+                                       {.rank = 2, .straggler = 1}};
+        struct tp_straggling_row rows[3] = {{.rank = -1, .won = cases[i].all}};
+        size_t count = cases[i].estimated;
+        if (!isnan(cases[i].first))
+            rows[count++] = (struct tp_straggling_row){
+                .rank = 1, .won = cases[i].first};
+        if (!isnan(cases[i].second))
+            rows[count++] = (struct tp_straggling_row){
+                .rank = 2, .won = cases[i].second};
+        struct tp_trace_judged judged = {.limits = tp_trace_limits_default()};
+        judged.ranks.rows = ranks;
+        judged.ranks.count = 3;
+        judged.straggling.rows = rows;
+        judged.straggling.count = count;
+        cr_expect_not(tp_straggling_is_own(&judged, &ranks[0]), "%zu", i);
+        cr_expect_eq(tp_straggling_is_own(&judged, &ranks[1]),
+                     cases[i].first_own, "%zu", i);
+        cr_expect_eq(tp_straggling_is_own(&judged, &ranks[2]),
+                     cases[i].second_own, "%zu", i);
+    }
 }

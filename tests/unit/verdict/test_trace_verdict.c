@@ -176,8 +176,8 @@ Test(trace_verdict, sync)
     judged_run_clear(&it);
 }
 
-/* The wait itself is short, but after it the GPU has nothing to do: no limit
- * by the verdict's rule, yet a finding. */
+/* The wait itself is short, but after it the GPU has nothing to do: where steps
+ * would be a tenth shorter without, that is the limit. */
 Test(trace_verdict, sync_and_refill)
 {
     struct judged_run it = {0};
@@ -186,11 +186,42 @@ Test(trace_verdict, sync_and_refill)
                                .item_python_us = 30,
                                .kernel_us = 100};
     make(&it, &how);
-    expect(&it, "no single limit", "sync");
+    expect(&it, "synchronisation", "sync");
     const struct tp_trace_finding *finding = judged_find(&it, "sync");
-    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
     cr_expect(finding->value > 20, "%g", finding->value);
     cr_expect(strstr(finding->suggestion, "every N steps"));
+    cr_expect(strstr(it.judged.verdict.sentence, "without the waits steps"),
+              "%s", it.judged.verdict.sentence);
+    judged_run_clear(&it);
+}
+
+/* One wait in a step, and little behind it. */
+Test(trace_verdict, sync_and_little_refill)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.items = 1,
+                               .item_latency_us = 4,
+                               .item_python_us = 120,
+                               .kernel_us = 2000};
+    make(&it, &how);
+    cr_expect_str_neq(judged_verdict(&it), "synchronisation", "%s",
+                      it.judged.verdict.sentence);
+    judged_run_clear(&it);
+}
+
+/* Python that takes longer than the GPU's work is the host's, with waits or
+ * without. */
+Test(trace_verdict, sync_and_much_python)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.items = 20,
+                               .item_latency_us = 4,
+                               .item_python_us = 400,
+                               .kernel_us = 100};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "host-bound");
+    cr_expect_eq(judged_find(&it, "sync")->level, TP_SEVERITY_MEDIUM);
     judged_run_clear(&it);
 }
 
@@ -407,6 +438,35 @@ Test(trace_verdict, no_steps_and_a_busy_backward_thread)
     cr_expect(idle[0].dataloader > 0.4, "%g", idle[0].dataloader);
     cr_expect_eq(idle[1].dataloader, idle[0].dataloader);
     cr_expect_eq(idle[1].none, idle[0].none);
+}
+
+/* Memory of the host that is pinned in each step is no device memory, and the
+ * allocator's cache no cure. */
+Test(trace_verdict, pinned_memory)
+{
+    static const char *const calls[] = {"cudaHostAlloc", "cudaMalloc"};
+    for (int device = 0; device <= 1; device++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < 5; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 3000);
+            trace_maker_synchronize(&maker);
+            trace_maker_call(&maker, calls[device], 2000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *finding = judged_find(&it, "allocation");
+        cr_expect_str_eq(judged_verdict(&it), "allocation");
+        cr_assert_not_null(finding);
+        cr_expect_eq(strstr(finding->suggestion, ".pin_memory()") != NULL,
+                     !device, "%s", finding->suggestion);
+        cr_expect_eq(strstr(finding->suggestion, "empty_cache()") != NULL,
+                     device, "%s", finding->suggestion);
+        judged_run_clear(&it);
+    }
 }
 
 /* Every step takes memory from the driver, and no step is recorded: it goes on
