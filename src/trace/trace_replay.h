@@ -21,8 +21,9 @@
  * - a device event: its duration. It begins after its launch, in the order of
  *   its stream, and, where it begins later than both allow, after the event of
  *   another stream that ended last before it;
- * - a thread that records nothing while another one works for at least half of
- *   that time waits for that one (the autograd engine's, and back).
+ * - a thread that records nothing waits for what ended last on threads that it
+ *   takes turns with, which hardly ever record anything at the same time (the
+ *   autograd engine's, and back).
  *
  * Not known, and so assumed: what else waits for what, as CUDA events that are
  * not recorded; that work takes as long whatever runs beside it; and that

@@ -10,8 +10,8 @@
 
 /* What a graph that can be played again is made with. */
 
-/* Gaps of a thread or a stream below this are its own: nobody hands over so
- * fast. */
+/* What begins later than this after all that it is known to wait for waits for
+ * something that nothing recorded explains. */
 enum { TP_PLAY_HAND_OVER_NS = 20000 };
 
 struct tp_play_lane {
@@ -31,6 +31,8 @@ struct tp_play_build {
                                 start                                       */
     struct tp_play_lane *lanes;
     size_t top_count, lane_count;
+    uint64_t *turns; /* of each of the first lanes: which of them it takes
+                        turns with, a bit each                              */
     uint32_t begin, finish; /* nodes before and after all                   */
 };
 

@@ -5,9 +5,11 @@
  * The graph of the critical path is taken and weighed anew: it was made to find
  * the longest chain, where waiting costs nothing, while here every node has to
  * be where it was. Its threads know nothing of each other; what one hands over
- * to another is found by who works while the other records nothing. Building
- * it from the events alone would be that graph's code a second time. O(n log
- * n) for n events of the window, times the threads for gaps.
+ * to another is found by who works while the other records nothing. Threads
+ * that take turns are played as if they were one: whether backward is on a
+ * thread of its own must not change what is won. Building it from the events
+ * alone would be that graph's code a second time. O(n log n) for n events of
+ * the window, times the threads for gaps.
  */
 #include "trace/trace_replay_make.h"
 
@@ -22,7 +24,12 @@
 
 /* Threads that others may wait for: those with most events. Training has a
  * handful, and looking through more than that would take long for no reason. */
-enum { THREADS = 64 };
+enum { THREADS = 64 }; /* bits of a word */
+
+/* Of the time that two threads would record something together by chance, so
+ * much at most where they take turns. In recordings of training it is below
+ * 0.01 for forward and backward pass, above 0.8 for others. */
+static const double most_together = 0.25;
 
 /* What of [from, to), ns since the begin, the main thread spends loading. */
 static int64_t loading(const struct tp_play_build *b, int64_t from, int64_t to)
@@ -195,42 +202,73 @@ static int64_t end_of(const struct tp_play_build *b, size_t top)
            b->maker->trace->events.duration[b->tops[top].event];
 }
 
-/* What a thread records within [from, to), and the last of it that ends there,
- * as its place in tops; TP_NO_NODE: none does. */
-static int64_t covered(const struct tp_play_build *b,
-                       const struct tp_play_lane *lane, int64_t from,
-                       int64_t to, uint32_t *last)
+/* All that a thread records, ns. */
+static double recorded(const struct tp_play_build *b,
+                       const struct tp_play_lane *lane)
 {
-    int64_t sum = 0;
-    size_t i;
-    *last = TP_NO_NODE;
-    TP_PARTITION_POINT(i, lane->end - lane->first,
-                       end_of(b, lane->first + i) <= from);
-    for (i += lane->first; i < lane->end && start_of(b, i) < to; i++) {
-        const int64_t start = start_of(b, i), end = end_of(b, i);
-        sum += (end < to ? end : to) - (start > from ? start : from);
-        if (end <= to && end > from)
-            *last = (uint32_t)i;
+    double sum = 0;
+    for (size_t i = lane->first; i < lane->end; i++)
+        sum += (double)(end_of(b, i) - start_of(b, i));
+    return sum;
+}
+
+/* How long two threads record something at the same time, ns. */
+static double together(const struct tp_play_build *b,
+                       const struct tp_play_lane *x,
+                       const struct tp_play_lane *y)
+{
+    double sum = 0;
+    for (size_t i = x->first, j = y->first; i < x->end && j < y->end;) {
+        const int64_t from =
+            start_of(b, i) > start_of(b, j) ? start_of(b, i) : start_of(b, j);
+        const bool first = end_of(b, i) < end_of(b, j);
+        const int64_t to = first ? end_of(b, i) : end_of(b, j);
+        sum += to > from ? (double)(to - from) : 0;
+        i += first;
+        j += !first;
     }
     return sum;
 }
 
+/* Finds which threads take turns: together far less than by chance. */
+static enum tp_status find_turns(struct tp_play_build *b, struct tp_error *err)
+{
+    const size_t n = b->lane_count < THREADS ? b->lane_count : THREADS;
+    const double window = (double)(b->to - b->from);
+    b->turns = calloc(THREADS, sizeof *b->turns);
+    if (!b->turns)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct tp_play_lane *x = &b->lanes[i], *y = &b->lanes[j];
+            const double chance = recorded(b, x) * recorded(b, y) / window;
+            if (together(b, x, y) <= most_together * chance) {
+                b->turns[i] |= UINT64_C(1) << j;
+                b->turns[j] |= UINT64_C(1) << i;
+            }
+        }
+    }
+    return TP_OK;
+}
+
 /* For whom a thread waits that records nothing in [from, to): the end node of
- * that one's last event, or TP_NO_NODE. */
-static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
+ * what ended last there of the threads that it takes turns with; or
+ * TP_NO_NODE. */
+static uint32_t waited_for(const struct tp_play_build *b, size_t lane,
                            int64_t from, int64_t to)
 {
-    int64_t most = (to - from) / 2;
-    uint32_t found = TP_NO_NODE, last;
-    if (to - from < TP_PLAY_HAND_OVER_NS)
-        return TP_NO_NODE;
-    for (size_t i = 0; i < b->lane_count && i < THREADS; i++) {
-        if (b->lanes[i].lane == lane)
+    uint32_t found = TP_NO_NODE;
+    int64_t at = from;
+    for (size_t i = 0; lane < THREADS && i < THREADS; i++) {
+        const size_t first = b->lanes[i].first;
+        size_t n; /* events that have ended */
+        if (!(b->turns[lane] >> i & 1))
             continue;
-        const int64_t ns = covered(b, &b->lanes[i], from, to, &last);
-        if (ns >= most && last != TP_NO_NODE) {
-            most = ns + 1;
-            found = b->maker->node[b->tops[last].event] + 1;
+        TP_PARTITION_POINT(n, b->lanes[i].end - first,
+                           end_of(b, first + n) <= to);
+        if (n > 0 && end_of(b, first + n - 1) > at) {
+            at = end_of(b, first + n - 1);
+            found = b->maker->node[b->tops[first + n - 1].event] + 1;
         }
     }
     return found;
@@ -239,7 +277,7 @@ static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
 /* The time of a thread between two nodes, `to` the start of an event of the
  * outermost level or the end of all. What another thread does not do while the
  * main one loads is loading, too: who pins batches waits for workers. */
-static enum tp_status add_outside(struct tp_play_build *b, uint32_t lane,
+static enum tp_status add_outside(struct tp_play_build *b, size_t lane,
                                   struct tp_trace_replay_arc arc, int64_t from,
                                   struct tp_error *err)
 {
@@ -264,6 +302,8 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
 {
     const struct tp_path_maker *m = b->maker;
     enum tp_status status = list_tops(b, err);
+    if (status == TP_OK)
+        status = find_turns(b, err);
     for (size_t l = 0; l < b->lane_count && status == TP_OK; l++) {
         const struct tp_play_lane *lane = &b->lanes[l];
         uint32_t before = b->begin;
@@ -271,7 +311,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
         for (size_t i = lane->first; i < lane->end && status == TP_OK; i++) {
             const uint32_t node = m->node[b->tops[i].event];
             status = add_outside(
-                b, lane->lane,
+                b, l,
                 (struct tp_trace_replay_arc){.from = before,
                                              .to = node,
                                              .ns = tp_play_time(b, node) - at},
@@ -281,7 +321,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
         }
         if (lane->lane == m->trace->index.main_lane && status == TP_OK)
             status = add_outside(
-                b, lane->lane,
+                b, l,
                 (struct tp_trace_replay_arc){.from = before,
                                              .to = b->finish,
                                              .ns = b->to - b->from - at},
@@ -367,5 +407,6 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
     free(b.nodes);
     free(b.tops);
     free(b.lanes);
+    free(b.turns);
     return status;
 }
