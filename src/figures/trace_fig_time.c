@@ -18,10 +18,7 @@ enum { STEP_ROWS_MAX = 24, STEP_PANELS = 4 };
 /* --- costs of steps ---------------------------------------------------- */
 
 enum { COSTS = 7 };
-static const char *const cost_names[COSTS] = {
-    "kernels", "copies and sets", "communication", "runtime calls",
-    "DataLoader", "CPU operators", "other"};
-static const enum tp_trace_colour cost_colours[COSTS] = {
+static const enum tp_trace_colour cost_parts[COSTS] = {
     TP_TRACE_KERNEL_COLOUR,   TP_TRACE_COPY_COLOUR,
     TP_TRACE_COMM_COLOUR,     TP_TRACE_CALL_COLOUR,
     TP_TRACE_LOADER_COLOUR,   TP_TRACE_OPERATOR_COLOUR,
@@ -100,8 +97,7 @@ static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
                              shown < all ? ", evenly spaced steps" : ""),
         .rows = names,
         .row_count = values ? shown : 0,
-        .parts = cost_names,
-        .colours = cost_colours,
+        .parts = cost_parts,
         .part_count = COSTS,
         .values = values,
         .label = "time [ms]",
@@ -116,8 +112,7 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
     if (choice.count > STEP_PANELS) {
         const struct tp_stack stack = {
             .title = "mean of the typical steps, by trace",
-            .parts = cost_names,
-            .colours = cost_colours,
+            .parts = cost_parts,
             .part_count = COSTS,
             .label = "time per step [ms]",
         };
@@ -149,11 +144,7 @@ static void idle_shares(const struct tp_trace *trace, double *parts)
 
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const causes[CAUSES] = {
-        "device busy",   "work pending", "driver allocation", "DataLoader",
-        "blocking call", "launching",    "CPU operator",
-        "python or nothing"};
-    static const enum tp_trace_colour colours[CAUSES] = {
+    static const enum tp_trace_colour causes[CAUSES] = {
         TP_TRACE_DEVICE_COLOUR,   TP_TRACE_PENDING_COLOUR,
         TP_TRACE_ALLOC_COLOUR,    TP_TRACE_LOADER_COLOUR,
         TP_TRACE_BLOCKING_COLOUR, TP_TRACE_LAUNCH_COLOUR,
@@ -165,7 +156,6 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
                                   "from the left; window: %s",
                              run->traces[0].facts.window),
         .parts = causes,
-        .colours = colours,
         .part_count = CAUSES,
         .label = "share of the window [%]",
     };
@@ -194,10 +184,7 @@ static void busy_parts(const struct tp_trace *trace, double *parts)
 
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const parts[PARTS] = {
-        "computation alone", "communication under computation",
-        "copies alone", "exposed communication", "idle"};
-    static const enum tp_trace_colour colours[PARTS] = {
+    static const enum tp_trace_colour parts[PARTS] = {
         TP_TRACE_KERNEL_COLOUR, TP_TRACE_HIDDEN_COLOUR, TP_TRACE_COPY_COLOUR,
         TP_TRACE_COMM_COLOUR, TP_TRACE_IDLE_COLOUR};
     struct tp_trace_choice choice;
@@ -206,7 +193,6 @@ void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
         .title = tp_fig_text(fig, "device time, %s",
                              run->traces[0].facts.window),
         .parts = parts,
-        .colours = colours,
         .part_count = PARTS,
         .label = "time [ms]",
     };

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "figures/figures.h"
+#include "figures/trace_fig.h"
 #include "figures/trace_figures.h"
 #include "formats/trace/trace_reader.h"
 #include "tests/unit/support/trace_maker.h"
@@ -81,8 +82,9 @@ static void clear(struct tp_trace_run *run, struct tp_figure_set *set)
 Test(trace_figures, idle_causes)
 {
     static const char *const names[] = {"device busy", "DataLoader",
-                                        "launching", "CPU operator",
-                                        "python or nothing"};
+                                        "launch calls",
+                                        "operators on the host",
+                                        "Python or nothing"};
     enum { COUNT = sizeof names / sizeof *names };
     struct tp_trace_run run = {0};
     struct tp_figure_set set;
@@ -105,38 +107,6 @@ Test(trace_figures, idle_causes)
     clear(&run, &set);
 }
 
-/* One colour means one thing: parts of stacks that have a name in two figures
- * have one colour, and what is another thing has another. */
-Test(trace_figures, colours)
-{
-    struct tp_trace_run run = {0};
-    struct tp_figure_set set;
-    const char *meant[TP_PANEL_COLOURS + 1] = {NULL};
-    size_t again = 0;
-    build(&run, 1, &set);
-    for (size_t f = 0; f < set.count; f++) {
-        const struct tp_panel *panel = set.figures[f].panels;
-        for (size_t s = 0; panel && panel->kind == TP_PANEL_STACKS &&
-                           s < panel->series_count;
-             s++) {
-            const char *name = panel->series[s].name;
-            const unsigned colour = panel->series[s].colour;
-            /* the host in operators, and in nothing that is recorded */
-            name = !strcmp(name, "CPU operators") ? "CPU operator"
-                   : !strcmp(name, "other")       ? "python or nothing"
-                                                  : name;
-            cr_assert(colour > TP_PANEL_SERIES_MAX &&
-                      colour <= TP_PANEL_COLOURS);
-            cr_expect(!meant[colour] || !strcmp(meant[colour], name),
-                      "%u: %s and %s", colour, meant[colour], name);
-            again += meant[colour] != NULL;
-            meant[colour] = name;
-        }
-    }
-    cr_expect_eq(again, 3, "%zu", again); /* loader, operators, nothing */
-    clear(&run, &set);
-}
-
 /* Three traces are rows of a map; the DataLoader's time is idle, which is the
  * lower end of the scale and not the white of nothing. */
 Test(trace_figures, utilisation_map)
@@ -147,7 +117,7 @@ Test(trace_figures, utilisation_map)
     const struct tp_figure *figure = find(&set, "utilisation");
     cr_assert_eq(figure->panel_count, 1);
     cr_expect(!strstr(figure->caption, "queue"));
-    cr_expect_eq(figure->panels->palette, TP_PALETTE_VALUE);
+    cr_expect_eq(figure->panels->palette, TP_PALETTE_BUSY);
     size_t idle = 0;
     for (size_t i = 0; i < figure->panels->series[0].rows; i++)
         idle += figure->panels->series[0].values[3 * i + 2] == 0;
@@ -176,6 +146,48 @@ Test(trace_figures, memory)
     clear(&run, &set);
 }
 
+/* Names in 40 bytes: a copy keeps its ends, a range what it is of, a function
+ * loses its arguments; those that would look alike show where they part. */
+Test(trace_figures, short_names)
+{
+    static const char *const names[][2] = {
+        {"Memcpy HtoD (Pageable -> Device), 4 bytes", NULL},
+        {"Memcpy HtoD (A very long kind of memory -> Device)", NULL},
+        {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+         "enumerate(DataLoader)#_Mul...oaderIter.__next__"},
+        {"void at::native::(anonymous namespace)::some_kernel<float>(float*)",
+         "some_kernel<float>"},
+        {"aten::mm", "aten::mm"}};
+    struct tp_arena arena = {0};
+    struct tp_fig fig = {.arena = &arena};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t most = i == 2 ? 47 : 40;
+        const char *name = tp_trace_short_name(&fig, names[i][0], most);
+        cr_expect_leq(strlen(name), most);
+        if (names[i][1])
+            cr_expect_str_eq(name, names[i][1]);
+        else
+            cr_expect(!strncmp(name, "Memcpy HtoD (", 13), "%s", name);
+    }
+    static const char *const alike[] = {
+        "void at::native::vectorized_elementwise_kernel<4, "
+        "at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)",
+        "void at::native::vectorized_elementwise_kernel<4, "
+        "at::native::MulFunctor<float>, at::detail::Array<char*, 3> >(int)",
+        "void at::native::vectorized_elementwise_kernel<4, "
+        "at::native::AbsFunctor<float>, at::detail::Array<char*, 3> >(int)",
+        "aten::mm"};
+    const char *made[4];
+    tp_trace_short_names(&fig, alike, 4, 40, made);
+    cr_expect(strstr(made[0], "AddFunctor"), "%s", made[0]);
+    cr_expect(strstr(made[1], "MulFunctor"), "%s", made[1]);
+    cr_expect(strstr(made[2], "AbsFunctor"), "%s", made[2]);
+    cr_expect_str_eq(made[3], "aten::mm");
+    for (int i = 0; i < 3; i++)
+        cr_expect_leq(strlen(made[i]), 40, "%s", made[i]);
+    tp_arena_clear(&arena);
+}
+
 /* Kernels of one template differ at the end of their names, not at the
  * beginning; arguments are left out. */
 Test(trace_figures, kernel_names)
@@ -201,9 +213,9 @@ Test(trace_figures, kernel_names)
     const struct tp_panel *panel = find(&set, "top_kernels")->panels;
     cr_assert_eq(panel->y.tic_count, 2);
     cr_expect_str_eq(panel->y.tics[0].text,
-                     "Kernel<cutlass_80_t..._16x3_nt_align1>");
+                     "Kernel<cutlass_80_ten..._16x3_nt_align1>");
     cr_expect_str_eq(panel->y.tics[1].text,
-                     "Kernel<cutlass_80_t..._32x3_tn_align1>");
+                     "Kernel<cutlass_80_ten..._32x3_tn_align1>");
     trace->kernels.rows = kept;
     trace->kernels.count = count;
     clear(&run, &set);
