@@ -16,7 +16,8 @@ enum { TP_PLAY_HAND_OVER_NS = 20000 };
 
 struct tp_play_lane {
     uint32_t lane;
-    size_t first, end; /* in tops */
+    size_t first, end; /* in tops                                        */
+    bool turns;        /* with others that do                            */
 };
 
 struct tp_play_build {
@@ -31,8 +32,6 @@ struct tp_play_build {
                                 start                                       */
     struct tp_play_lane *lanes;
     size_t top_count, lane_count;
-    uint64_t *turns; /* of each of the first lanes: which of them it takes
-                        turns with, a bit each                              */
     uint32_t begin, finish; /* nodes before and after all                   */
 };
 

@@ -24,10 +24,10 @@
 
 /* Threads that others may wait for: those with most events. Training has a
  * handful, and looking through more than that would take long for no reason. */
-enum { THREADS = 64 }; /* bits of a word */
+enum { THREADS = 64 };
 
-/* Of the time that two threads would record something together by chance, so
- * much at most where they take turns. In recordings of training it is below
+/* Of the time that threads would record something together by chance, so much
+ * at most where they take turns. In recordings of training it is below
  * 0.01 for forward and backward pass, above 0.8 for others. */
 static const double most_together = 0.25;
 
@@ -184,7 +184,7 @@ static enum tp_status list_tops(struct tp_play_build *b, struct tp_error *err)
              end++) {
         }
         b->lanes[b->lane_count++] =
-            (struct tp_play_lane){(uint32_t)b->tops[i].key, i, end};
+            (struct tp_play_lane){(uint32_t)b->tops[i].key, i, end, false};
     }
     if (b->lane_count > 1)
         qsort(b->lanes, b->lane_count, sizeof *b->lanes, by_events);
@@ -202,52 +202,64 @@ static int64_t end_of(const struct tp_play_build *b, size_t top)
            b->maker->trace->events.duration[b->tops[top].event];
 }
 
-/* All that a thread records, ns. */
-static double recorded(const struct tp_play_build *b,
-                       const struct tp_play_lane *lane)
+/* Adds a thread to those that take turns, which record `all`, if it does: if
+ * what it records at the same time as they is far less than by chance. */
+static enum tp_status add_turns(const struct tp_play_build *b,
+                                struct tp_play_lane *lane,
+                                struct tp_intervals *all, struct tp_error *err)
 {
-    double sum = 0;
-    for (size_t i = lane->first; i < lane->end; i++)
-        sum += (double)(end_of(b, i) - start_of(b, i));
-    return sum;
-}
-
-/* How long two threads record something at the same time, ns. */
-static double together(const struct tp_play_build *b,
-                       const struct tp_play_lane *x,
-                       const struct tp_play_lane *y)
-{
-    double sum = 0;
-    for (size_t i = x->first, j = y->first; i < x->end && j < y->end;) {
-        const int64_t from =
-            start_of(b, i) > start_of(b, j) ? start_of(b, i) : start_of(b, j);
-        const bool first = end_of(b, i) < end_of(b, j);
-        const int64_t to = first ? end_of(b, i) : end_of(b, j);
-        sum += to > from ? (double)(to - from) : 0;
-        i += first;
-        j += !first;
+    double own = 0, together = 0;
+    enum tp_status status = TP_OK;
+    for (size_t i = lane->first; i < lane->end; i++) {
+        own += (double)(end_of(b, i) - start_of(b, i));
+        together +=
+            (double)tp_intervals_within(all, start_of(b, i), end_of(b, i));
     }
-    return sum;
+    const double chance =
+        own * (double)tp_intervals_length(all) / (double)(b->to - b->from);
+    lane->turns = together <= most_together * chance;
+    for (size_t i = lane->first;
+         i < lane->end && lane->turns && status == TP_OK; i++)
+        status = tp_intervals_add(all, start_of(b, i), end_of(b, i), err);
+    tp_intervals_unite(all);
+    return status;
 }
 
-/* Finds which threads take turns: together far less than by chance. */
+/* Finds the threads that take turns, from those with most events on. One that
+ * takes turns with some of them only is not among them: it would hold the
+ * others to the time at which it did something. */
 static enum tp_status find_turns(struct tp_play_build *b, struct tp_error *err)
 {
-    const size_t n = b->lane_count < THREADS ? b->lane_count : THREADS;
-    const double window = (double)(b->to - b->from);
-    b->turns = calloc(THREADS, sizeof *b->turns);
-    if (!b->turns)
+    struct tp_intervals all = {0};
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < b->lane_count && i < THREADS && status == TP_OK; i++)
+        status = add_turns(b, &b->lanes[i], &all, err);
+    tp_intervals_clear(&all);
+    return status;
+}
+
+/* Marks the nodes of threads that take no turns, but for the main one. */
+static enum tp_status mark_beside(struct tp_play_build *b, struct tp_error *err)
+{
+    const struct tp_path_maker *m = b->maker;
+    const struct tp_events *events = &m->trace->events;
+    bool *beside = calloc(events->lane_count + 1, sizeof *beside);
+    if (!beside)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++) {
-            const struct tp_play_lane *x = &b->lanes[i], *y = &b->lanes[j];
-            const double chance = recorded(b, x) * recorded(b, y) / window;
-            if (together(b, x, y) <= most_together * chance) {
-                b->turns[i] |= UINT64_C(1) << j;
-                b->turns[j] |= UINT64_C(1) << i;
-            }
-        }
+    for (size_t i = 0; i < b->lane_count; i++)
+        beside[b->lanes[i].lane] =
+            !b->lanes[i].turns &&
+            b->lanes[i].lane != m->trace->index.main_lane;
+    for (size_t i = 0; i < m->event_count; i++) {
+        const uint32_t event = m->event[i], node = m->node[event];
+        const uint8_t category = events->category[event];
+        const bool host = category == TP_EVENT_CPU_OP ||
+                          category == TP_EVENT_RUNTIME ||
+                          category == TP_EVENT_DRIVER;
+        b->replay->beside[node] = b->replay->beside[node + 1] =
+            host && beside[events->lane[event]];
     }
+    free(beside);
     return TP_OK;
 }
 
@@ -259,10 +271,12 @@ static uint32_t waited_for(const struct tp_play_build *b, size_t lane,
 {
     uint32_t found = TP_NO_NODE;
     int64_t at = from;
-    for (size_t i = 0; lane < THREADS && i < THREADS; i++) {
+    if (!b->lanes[lane].turns)
+        return TP_NO_NODE;
+    for (size_t i = 0; i < b->lane_count && i < THREADS; i++) {
         const size_t first = b->lanes[i].first;
         size_t n; /* events that have ended */
-        if (!(b->turns[lane] >> i & 1))
+        if (i == lane || !b->lanes[i].turns)
             continue;
         TP_PARTITION_POINT(n, b->lanes[i].end - first,
                            end_of(b, first + n) <= to);
@@ -304,6 +318,8 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
     enum tp_status status = list_tops(b, err);
     if (status == TP_OK)
         status = find_turns(b, err);
+    if (status == TP_OK)
+        status = mark_beside(b, err);
     for (size_t l = 0; l < b->lane_count && status == TP_OK; l++) {
         const struct tp_play_lane *lane = &b->lanes[l];
         uint32_t before = b->begin;
@@ -357,22 +373,28 @@ static enum tp_status allocate(struct tp_play_build *b, struct tp_error *err)
     b->finish = (uint32_t)r->node_count - 1;
     r->base = malloc(r->node_count * sizeof *r->base);
     r->at = malloc(r->node_count * sizeof *r->at);
+    r->beside = calloc(r->node_count, sizeof *r->beside);
     b->nodes = malloc(r->node_count * sizeof *b->nodes);
     /* one for each of the path's, and what threads wait for; more may come */
     const size_t arcs = b->maker->arc_count + b->maker->event_count + 1;
     r->arcs = malloc(arcs * sizeof *r->arcs);
-    if (!r->base || !r->at || !b->nodes || !r->arcs)
+    if (!r->base || !r->at || !r->beside || !b->nodes || !r->arcs)
         return tp_fail_memory(err);
     r->arc_capacity = arcs;
     r->at[b->begin] = 0;
-    r->recorded_ns = b->to - b->from;
-    for (uint32_t node = 0; node < b->begin; node++) {
+    for (uint32_t node = 0; node < b->begin; node++)
         r->at[node] = tp_play_time(b, node);
-        r->recorded_ns =
-            r->at[node] > r->recorded_ns ? r->at[node] : r->recorded_ns;
-    }
     r->at[b->finish] = b->to - b->from;
     return TP_OK;
+}
+
+/* When the last node is that the end waits for. */
+static void find_recorded(struct tp_trace_replay *r)
+{
+    r->recorded_ns = 0;
+    for (size_t node = 0; node < r->node_count; node++)
+        if (!r->beside[node] && r->at[node] > r->recorded_ns)
+            r->recorded_ns = r->at[node];
 }
 
 enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
@@ -397,6 +419,8 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
         status = add_gaps(&b, err);
     if (status == TP_OK)
         status = tp_play_add_device(&b, err);
+    if (status == TP_OK)
+        find_recorded(replay);
     if (replay->origin_ns >= replay->recorded_ns)
         replay->origin_ns = 0; /* clocks that do not fit */
     replay->recorded_ns -= replay->origin_ns;
@@ -407,6 +431,5 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
     free(b.nodes);
     free(b.tops);
     free(b.lanes);
-    free(b.turns);
     return status;
 }
