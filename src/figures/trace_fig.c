@@ -216,7 +216,9 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
     struct tp_panel panel = {
         .kind = TP_PANEL_STACKS,
         .title = stack->title,
-        .x = {.label = stack->label},
+        .x = {.label = stack->label,
+              .limited = stack->most > 0,
+              .max = stack->most},
         .y = tp_fig_named_rows(fig, stack->rows, rows),
         .series = series,
         .series_count = used,

@@ -58,6 +58,7 @@ struct tp_stack {
     size_t part_count;
     const double *values; /* [row_count][part_count], NaN counts as 0      */
     const char *label;    /* of the axis, with its unit                    */
+    double most;          /* where the axis ends; 0: by the values         */
 };
 void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack);
 

@@ -74,8 +74,9 @@ static void stack_traces(struct tp_fig *fig, const struct tp_trace_run *run,
     tp_trace_stack(fig, &stack);
 }
 
+/* Steps of a trace, on an axis that ends at `most` ms. */
 static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
-                           size_t index)
+                           size_t index, double most)
 {
     const struct tp_trace *trace = &run->traces[index];
     const char *names[STEP_ROWS_MAX];
@@ -101,8 +102,25 @@ static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
         .part_count = COSTS,
         .values = values,
         .label = "time [ms]",
+        .most = most,
     };
     tp_trace_stack(fig, &stack);
+}
+
+/* The longest step of the chosen traces with some air, ms: their panels have
+ * one axis. */
+static double longest_step(const struct tp_trace_run *run,
+                           const struct tp_trace_choice *choice)
+{
+    double most = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[i]];
+        for (size_t k = 0; k < trace->steps.count; k++) {
+            const double us = trace->steps.rows[k].window_us;
+            most = us > most ? us : most;
+        }
+    }
+    return 1.04 * most / 1e3;
 }
 
 void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
@@ -119,8 +137,9 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
         stack_traces(fig, run, &choice, stack, mean_costs);
         return;
     }
+    const double most = longest_step(run, &choice);
     for (size_t i = 0; i < choice.count; i++)
-        costs_of_steps(fig, run, choice.traces[i]);
+        costs_of_steps(fig, run, choice.traces[i], most);
 }
 
 /* --- idle time --------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "figures/trace_figures.h"
 #include "formats/trace/trace_reader.h"
 #include "tests/unit/support/trace_maker.h"
+#include "trace/trace_flops.h"
 #include "trace/trace_run.h"
 
 enum { STEPS = 4 };
@@ -143,6 +144,87 @@ Test(trace_figures, memory)
     const struct tp_panel_series *last =
         &panel->series[panel->series_count - 1];
     cr_expect_float_eq(last->values[2], 3, 1e-9, "%g", last->values[2]);
+    clear(&run, &set);
+}
+
+static const struct tp_panel_series *find_series(const struct tp_panel *panel,
+                                                 const char *name)
+{
+    for (size_t s = 0; s < panel->series_count; s++) {
+        if (!strcmp(panel->series[s].name, name))
+            return &panel->series[s];
+    }
+    return NULL;
+}
+
+/* What is above its roof has a point of its own also where it takes next to no
+ * time, and hides in no kind of work; other short work has none. Communication
+ * has no roof. */
+Test(trace_figures, roofline)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    struct tp_error err = {0};
+    struct tp_roof_row rows[] = {
+        {.op = "aten::add", .kernel = "k", .device_us = 1e4, .roof_us = 9e3,
+         .doubt = "", .what = TP_WORK_POINTWISE},
+        {.op = "record_param_comms", .kernel = "ncclKernel_AllReduce_RING_LL",
+         .device_us = 5e3, .doubt = "", .what = TP_WORK_OTHER},
+        {.op = "aten::mul", .kernel = "k", .device_us = 20, .roof_us = 40,
+         .doubt = "cache", .what = TP_WORK_POINTWISE},
+        {.op = "aten::sub", .kernel = "k", .device_us = 10, .roof_us = 2,
+         .doubt = "", .what = TP_WORK_POINTWISE}};
+    add_trace(&run, 0);
+    tp_trace_run_sort(&run);
+    for (size_t i = 0; i < 4; i++) {
+        rows[i].count = 1;
+        rows[i].precision = "fp32";
+        rows[i].intensity = rows[i].tflops = i == 1 ? 0 : 0.25;
+    }
+    struct tp_trace *trace = &run.traces[0];
+    struct tp_roof_row *kept = trace->roofline.rows;
+    const size_t count = trace->roofline.count;
+    trace->roofline.rows = rows;
+    trace->roofline.count = 4;
+    trace->device = (struct tp_device_roof){
+        .name = "made", .vector_tflops = 50, .gbps = 2000};
+    trace->device.tflops[TP_PRECISION_FP32] = 50;
+    cr_assert_eq(tp_trace_figures_build(&run, &set, &err), TP_OK);
+    const struct tp_figure *figure = find(&set, "roofline");
+    cr_assert_eq(figure->panel_count, 2);
+    const struct tp_panel *points = &figure->panels[0];
+    cr_assert_eq(points->series_count, 3); /* one roof, as both are 50 */
+    cr_assert_not_null(find_series(points, "pointwise"));
+    cr_expect_eq(find_series(points, "pointwise")->rows, 1);
+    cr_assert_not_null(find_series(points, "above 105 % of its roof"));
+    cr_expect_eq(find_series(points, "above 105 % of its roof")->rows, 1);
+    /* bends where 2 TB/s are 50 TFLOP/s */
+    cr_expect_float_eq(points->series[0].values[2], 25, 1e-9);
+    cr_expect_float_eq(points->series[0].values[3], 50, 1e-9);
+    const struct tp_panel *bars = &figure->panels[1];
+    cr_assert_eq(bars->y.tic_count, 1);
+    cr_expect_str_eq(bars->y.tics[0].text, "aten::add");
+    trace->roofline.rows = kept;
+    trace->roofline.count = count;
+    clear(&run, &set);
+}
+
+/* Panels of one figure have one axis, and say which steps were replayed. */
+Test(trace_figures, what_if)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    build(&run, 3, &set);
+    const struct tp_figure *figure = find(&set, "what_if");
+    cr_assert_eq(figure->panel_count, 3);
+    for (size_t p = 0; p < 3; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        cr_expect(strstr(panel->title, ": 4 steps from "), "%s", panel->title);
+        cr_expect_str_eq(panel->y.tics[0].text, "DataLoader");
+        cr_expect(panel->x.limited);
+        cr_expect_eq(panel->x.max, figure->panels[0].x.max);
+        cr_expect(panel->series[0].values[1] <= panel->x.max);
+    }
     clear(&run, &set);
 }
 
