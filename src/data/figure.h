@@ -33,7 +33,7 @@ enum tp_panel_kind {
 enum {
     TP_PANEL_ROWS_MAX = 2000, /* rows of all blocks of a panel together   */
     TP_PANEL_SERIES_MAX = 8,  /* as many colours as can be told apart     */
-    TP_PANEL_COLOURS = 45,    /* of all figures; plots/style.gp           */
+    TP_PANEL_COLOURS = 50,    /* of all figures; figures/trace_colours.h  */
     TP_FIGURE_PANELS_MAX = 9,
     TP_PANEL_COLUMNS_MAX = 9,
     TP_FIGURE_TEXT_MAX = 160 /* bytes of a text that are shown           */
@@ -93,6 +93,7 @@ struct tp_mark {
 enum tp_palette {
     TP_PALETTE_MAGNITUDE, /* zeros are white                              */
     TP_PALETTE_VALUE,     /* the same colours; zero is a value of the scale*/
+    TP_PALETTE_BUSY,      /* shares of time that the device works          */
     TP_PALETTE_DEVIATION
 };
 

@@ -15,7 +15,7 @@
 #include "figures/trace_fig.h"
 #include "trace/trace_compare_why.h"
 
-enum { CHANGES_SHOWN = 20, NAME_SHOWN = 44 };
+enum { CHANGES_SHOWN = 20, ROOT_MAX = 300 };
 
 /* The last element of a path, and the one it is in: "aten::zeros > aten::empty"
  * of a longer one, as several operators call the same. */
@@ -29,12 +29,24 @@ static const char *end_of(const char *path, int elements)
     return path;
 }
 
-/* What a cause is about, its mark at the end as the begin of long names is cut:
- * what only one run has, else of its largest row the
+/* Two names in the room for both: what one leaves is the other's. */
+static const char *two_names(struct tp_fig *fig, bool gap, const char *first,
+                             const char *second, size_t room)
+{
+    const size_t a = strlen(first), b = strlen(second), half = room / 2;
+    const size_t most_a = b < half ? room - b : half;
+    const size_t most_b = a < half ? room - a : half;
+    return tp_fig_text(fig, gap ? "gap: %s .. %s" : "%s (%s)",
+                       tp_trace_short_name(fig, first, most_a),
+                       tp_trace_short_name(fig, second, most_b));
+}
+
+/* What a cause is about: what only one run has, else of its largest row the
  * kernel or call, else the operator. */
 static const char *name_of(struct tp_fig *fig,
                            const struct tp_cause_row *cause)
 {
+    enum { ALL = TP_TRACE_NAME_FULL };
     const struct tp_why_row *row = cause->largest;
     const char *name = *row->test_name ? row->test_name : row->base_name;
     const char *place = *row->path ? end_of(row->path, 1) : "no operator";
@@ -43,26 +55,28 @@ static const char *name_of(struct tp_fig *fig,
         const char *mark = memchr(row->path, '#', cause->root);
         const char *from = mark ? mark + 1 : row->path;
         const size_t length = cause->root - (size_t)(from - row->path);
-        return tp_fig_text(fig, "%.*s, %s",
-                           (int)(length < NAME_SHOWN ? length : NAME_SHOWN),
-                           from, cause->test_us > 0 ? "new" : "gone");
+        const char *root = tp_fig_text(
+            fig, "%.*s", (int)(length < ROOT_MAX ? length : ROOT_MAX), from);
+        return tp_fig_text(fig, "%s, %s",
+                           tp_trace_short_name(fig, root, ALL - 6),
+                           cause->test_us > 0 ? "new" : "gone");
     }
     if (cause->members > 1 && row->what == TP_SPENT_DEVICE)
-        return tp_fig_text(fig, "%.*s, %zu places", NAME_SHOWN, name,
+        return tp_fig_text(fig, "%s, %zu places",
+                           tp_trace_short_name(fig, name, ALL - 12),
                            cause->members);
     if (row->what == TP_SPENT_GAP)
-        return tp_fig_text(fig, "gap: %.*s .. %.*s", NAME_SHOWN / 2, place,
-                           NAME_SHOWN / 2, name);
+        return two_names(fig, true, place, name, ALL - 9);
     if (row->what == TP_SPENT_HOST)
-        return tp_fig_text(fig, "%s, host", end_of(row->path, 2));
-    return tp_fig_text(fig, "%.*s (%.*s)", NAME_SHOWN / 2, name,
-                       NAME_SHOWN / 2, place);
+        return tp_fig_text(
+            fig, "%s, host",
+            tp_trace_short_name(fig, end_of(row->path, 2), ALL - 6));
+    return two_names(fig, false, name, place, ALL - 3);
 }
 
 static void fill(struct tp_fig *fig, const struct tp_cause_row *rows,
                  size_t count, struct tp_panel_series *series)
 {
-    static const char *const names[] = {"costs more", "costs less"};
     static const enum tp_trace_colour colours[] = {TP_TRACE_MORE_COLOUR,
                                                    TP_TRACE_LESS_COLOUR};
     for (size_t k = 0; k < 2; k++) {
@@ -73,10 +87,11 @@ static void fill(struct tp_fig *fig, const struct tp_cause_row *rows,
             values[2 * i + 1] =
                 more == (k == 0) ? rows[i].change_us / 1e3 : NAN;
         }
-        series[k] = (struct tp_panel_series){.name = names[k],
-                                             .values = values,
-                                             .rows = values ? count : 0,
-                                             .colour = colours[k]};
+        series[k] = (struct tp_panel_series){
+            .name = tp_trace_colour_of(colours[k])->name,
+            .values = values,
+            .rows = values ? count : 0,
+            .colour = colours[k]};
     }
 }
 
@@ -86,7 +101,9 @@ static void build_changes(struct tp_fig *fig,
     const char *names[CHANGES_SHOWN];
     size_t count = 0;
     while (count < CHANGES_SHOWN && count < comparison->causes.count &&
-           comparison->causes.rows[count].change_us != 0) {
+           comparison->causes.rows[count].change_us != 0 &&
+           tp_trace_is_seen(fabs(comparison->causes.rows[count].change_us),
+                            fabs(comparison->causes.rows->change_us))) {
         names[count] = name_of(fig, &comparison->causes.rows[count]);
         count++;
     }
@@ -126,13 +143,10 @@ static void build_steps(struct tp_fig *fig,
                         const struct tp_trace_comparison *comparison)
 {
     enum { PARTS = 7 };
-    static const char *const names[PARTS] = {
-        "kernels", "copies and sets", "communication", "runtime calls",
-        "DataLoader", "CPU operators", "other"};
     static const char *const metrics[PARTS] = {
         "cost: kernel", "cost: memcpy", "cost: communication",
         "cost: runtime", "cost: dataloader", "cost: cpu_exec", "cost: other"};
-    static const enum tp_trace_colour colours[PARTS] = {
+    static const enum tp_trace_colour parts[PARTS] = {
         TP_TRACE_KERNEL_COLOUR, TP_TRACE_COPY_COLOUR, TP_TRACE_COMM_COLOUR,
         TP_TRACE_CALL_COLOUR,   TP_TRACE_LOADER_COLOUR,
         TP_TRACE_OPERATOR_COLOUR, TP_TRACE_NOTHING_COLOUR};
@@ -147,8 +161,7 @@ static void build_steps(struct tp_fig *fig,
         .title = "mean of the typical steps, with their device tail",
         .rows = rows,
         .row_count = values ? 2 : 0,
-        .parts = names,
-        .colours = colours,
+        .parts = parts,
         .part_count = PARTS,
         .values = values,
         .label = "time per step [ms]",

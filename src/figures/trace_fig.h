@@ -3,50 +3,10 @@
 #define TP_FIGURES_TRACE_FIG_H
 
 #include "figures/fig.h"
+#include "figures/trace_colours.h"
 #include "trace/trace.h"
 
 /* What the builders of trace figures share, and the builders. */
-
-/*
- * The colours of all trace figures: one means one thing. Those of a stack rise,
- * as legends are in their order.
- */
-enum tp_trace_colour {
-    TP_TRACE_KERNEL_COLOUR = TP_PANEL_SERIES_MAX + 1, /* computation       */
-    TP_TRACE_HIDDEN_COLOUR,    /* communication under computation          */
-    TP_TRACE_COPY_COLOUR,
-    TP_TRACE_COMM_COLOUR,      /* communication that nothing hides         */
-    TP_TRACE_IDLE_COLOUR,      /* the device, whatever the cause           */
-    TP_TRACE_DEVICE_COLOUR,    /* the device works, whatever at            */
-    TP_TRACE_PENDING_COLOUR,
-    TP_TRACE_ALLOC_COLOUR,
-    TP_TRACE_CALL_COLOUR,      /* runtime calls of any kind                */
-    TP_TRACE_LOADER_COLOUR,
-    TP_TRACE_BLOCKING_COLOUR,
-    TP_TRACE_LAUNCH_COLOUR,
-    TP_TRACE_OPERATOR_COLOUR,  /* the host in operators                    */
-    TP_TRACE_NOTHING_COLOUR,   /* the host in Python, or nothing recorded  */
-    TP_TRACE_NUMBER_COLOUR,    /* how many kernels                         */
-    TP_TRACE_ALLOCATED_COLOUR,
-    TP_TRACE_RESERVED_COLOUR,
-    TP_TRACE_FIRST_COLOUR,     /* a trace, and the one beside it           */
-    TP_TRACE_SECOND_COLOUR,
-    TP_TRACE_MORE_COLOUR,      /* what costs more time than before, ...    */
-    TP_TRACE_LESS_COLOUR,      /* ... and what less                        */
-    TP_TRACE_ACTIVATION_COLOUR, /* what memory is for, as enum tp_memory_kind */
-    TP_TRACE_GRADIENT_COLOUR,
-    TP_TRACE_STATE_COLOUR,
-    TP_TRACE_BACKWARD_COLOUR,
-    TP_TRACE_TEMPORARY_COLOUR,
-    TP_TRACE_BEFORE_COLOUR,
-    TP_TRACE_UNKNOWN_COLOUR,
-    TP_TRACE_ABOVE_COLOUR,     /* more time than the roof needs            */
-    TP_TRACE_GROUP_COLOUR,     /* kinds of work: five                      */
-    TP_TRACE_DOUBT_COLOUR = TP_TRACE_GROUP_COLOUR + 5, /* faster than it   */
-    TP_TRACE_PRODUCT_ROOF_COLOUR,
-    TP_TRACE_VECTOR_ROOF_COLOUR,
-    TP_TRACE_COLOURS_END
-};
 
 /* Traces that are shown: all, or evenly spaced ones with both ends. */
 enum { TP_TRACE_ROWS_MAX = 24 };
@@ -64,17 +24,41 @@ void tp_trace_choose(const struct tp_trace_run *run,
 const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
                            size_t trace);
 
-/* Stacked bars: `parts` values for each of `rows` rows; a part that is zero
- * everywhere is left out, the others keep their colours. */
+/* A name of at most so many bytes: a long one loses type, name spaces and
+ * arguments, then its middle; borrowed. */
+const char *tp_trace_short_name(struct tp_fig *fig, const char *name,
+                                size_t most);
+
+/* The same of `count` names into `made`; different names that would look alike
+ * show where they part instead. */
+void tp_trace_short_names(struct tp_fig *fig, const char *const *names,
+                          size_t count, size_t most, const char **made);
+
+/* Bytes of a name beside a panel as wide as the figure, or half of it: what
+ * plot_script.c has room for. */
+enum { TP_TRACE_NAME_FULL = 40, TP_TRACE_NAME_HALF = 34 };
+
+/* Whether a bar is longer than a pixel where the longest is `most`. */
+bool tp_trace_is_seen(double value, double most);
+
+/* The unit of an axis of memory: the largest that `peak` bytes reach. */
+struct tp_trace_amount {
+    const char *label;
+    double bytes;
+};
+struct tp_trace_amount tp_trace_amount_for(double peak);
+
+/* Stacked bars: `part_count` values for each of `rows` rows; a part that is
+ * zero everywhere is left out, the others keep their colours. */
 struct tp_stack {
     const char *title;
-    const char *const *rows;  /* [row_count] names                        */
+    const char *const *rows; /* [row_count] names                         */
     size_t row_count;
-    const char *const *parts; /* [part_count] names, at most 8            */
-    const enum tp_trace_colour *colours; /* [part_count], rising           */
+    const enum tp_trace_colour *parts; /* [part_count], rising, at most 8  */
     size_t part_count;
-    const double *values;     /* [row_count][part_count], NaN counts as 0 */
-    const char *label;        /* of the axis, with its unit               */
+    const double *values; /* [row_count][part_count], NaN counts as 0      */
+    const char *label;    /* of the axis, with its unit                    */
+    double most;          /* where the axis ends; 0: by the values         */
 };
 void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack);
 

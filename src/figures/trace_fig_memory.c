@@ -8,6 +8,11 @@
 
 #include "figures/trace_fig.h"
 
+static bool is_host(const struct tp_memory_peak_row *row)
+{
+    return !strcmp(row->device, "cpu");
+}
+
 static bool has_peaks(const struct tp_trace *trace)
 {
     return trace->memory_peaks.count > 0;
@@ -34,14 +39,16 @@ static const char *name_of(struct tp_fig *fig, const struct tp_trace_run *run,
                        several ? ": " : "", row->device, step);
 }
 
-/* Adds the peaks of a trace. */
+/* Adds the peaks of a trace, of the host or of its devices. */
 static void add_peaks(struct tp_fig *fig, const struct tp_trace_run *run,
-                      size_t index, struct bars *bars)
+                      size_t index, bool host, struct bars *bars)
 {
     const struct tp_trace *trace = &run->traces[index];
     const struct tp_memory_peak_row *last = NULL;
     for (size_t i = 0; i < trace->memory_peaks.count; i++) {
         const struct tp_memory_peak_row *row = &trace->memory_peaks.rows[i];
+        if (is_host(row) != host)
+            continue;
         const bool begins = !last || last->peak != row->peak ||
                             strcmp(last->device, row->device);
         last = row;
@@ -50,38 +57,56 @@ static void add_peaks(struct tp_fig *fig, const struct tp_trace_run *run,
         if (begins)
             bars->names[bars->used++] = name_of(fig, run, index, row);
         bars->values[(bars->used - 1) * TP_MEMORY_KINDS + row->what] +=
-            (double)row->bytes / (1 << 20);
+            (double)row->bytes;
     }
+}
+
+/* A panel of the peaks of the host or of devices, as one would not show beside
+ * the other; of less than `least` bytes none. */
+static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
+                      const struct tp_trace_choice *choice, bool host,
+                      double least)
+{
+    static const enum tp_trace_colour kinds[TP_MEMORY_KINDS] = {
+        TP_TRACE_ACTIVATION_COLOUR, TP_TRACE_GRADIENT_COLOUR,
+        TP_TRACE_STATE_COLOUR,      TP_TRACE_BACKWARD_COLOUR,
+        TP_TRACE_TEMPORARY_COLOUR,  TP_TRACE_BEFORE_COLOUR,
+        TP_TRACE_UNKNOWN_COLOUR};
+    struct bars bars = {
+        .values = tp_fig_alloc(fig, (size_t)TP_TRACE_ROWS_MAX * TP_MEMORY_KINDS,
+                               sizeof *bars.values)};
+    for (size_t i = 0; i < choice->count && bars.values; i++)
+        add_peaks(fig, run, choice->traces[i], host, &bars);
+    double most = 0;
+    for (size_t i = 0; i < bars.used; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < TP_MEMORY_KINDS; k++)
+            sum += bars.values[i * TP_MEMORY_KINDS + k];
+        most = sum > most ? sum : most;
+    }
+    if (most < least)
+        return;
+    const struct tp_trace_amount unit = tp_trace_amount_for(most);
+    for (size_t i = 0; i < bars.used * TP_MEMORY_KINDS; i++)
+        bars.values[i] /= unit.bytes;
+    const struct tp_stack stack = {
+        .title = host ? "memory of the host, the highest moment of a step"
+                      : "memory of devices, the highest moment of a step",
+        .rows = bars.names,
+        .row_count = bars.used,
+        .parts = kinds,
+        .part_count = TP_MEMORY_KINDS,
+        .values = bars.values,
+        .label = unit.label,
+    };
+    tp_trace_stack(fig, &stack);
 }
 
 void tp_trace_fig_memory_peaks(struct tp_fig *fig,
                                const struct tp_trace_run *run)
 {
-    static const char *const kinds[TP_MEMORY_KINDS] = {
-        "activations", "gradients",            "optimizer state",
-        "backward",    "temporary",            "before the recording",
-        "unknown"};
-    static const enum tp_trace_colour colours[TP_MEMORY_KINDS] = {
-        TP_TRACE_ACTIVATION_COLOUR, TP_TRACE_GRADIENT_COLOUR,
-        TP_TRACE_STATE_COLOUR,      TP_TRACE_BACKWARD_COLOUR,
-        TP_TRACE_TEMPORARY_COLOUR,  TP_TRACE_BEFORE_COLOUR,
-        TP_TRACE_UNKNOWN_COLOUR};
     struct tp_trace_choice choice;
-    struct bars bars = {
-        .values = tp_fig_alloc(fig, (size_t)TP_TRACE_ROWS_MAX * TP_MEMORY_KINDS,
-                               sizeof *bars.values)};
     tp_trace_choose(run, has_peaks, TP_TRACE_ROWS_MAX, &choice);
-    for (size_t i = 0; i < choice.count && bars.values; i++)
-        add_peaks(fig, run, choice.traces[i], &bars);
-    const struct tp_stack stack = {
-        .title = "the highest moments, of one step each",
-        .rows = bars.names,
-        .row_count = bars.used,
-        .parts = kinds,
-        .colours = colours,
-        .part_count = TP_MEMORY_KINDS,
-        .values = bars.values,
-        .label = "memory [MiB]",
-    };
-    tp_trace_stack(fig, &stack);
+    add_panel(fig, run, &choice, false, 0);
+    add_panel(fig, run, &choice, true, fig->count ? 1 << 20 : 0);
 }

@@ -4,11 +4,12 @@
  * is.
  *
  * The first panel has a point for each row of /roofline, of the first trace
- * whose device is known, and the roofs as rows of points: products at the peak
- * of the precision with most time, all other work at that of vectors. One
- * colour is one kind of work. Rows with next to no time would hide the others:
- * those with 99 % of what is known are shown, the longest first. The second
- * panel adds up equal operators of all traces. O(n log n) in the rows.
+ * whose device is known, and the roofs as lines: products at the peak of the
+ * precision with most time, all other work at that of vectors. One colour is
+ * one kind of work. Rows with next to no time would hide the others: those with
+ * 98 % of what is known are shown, the longest first, and all that are faster
+ * than their roof. The second panel adds up equal operators of all traces, but
+ * for communication, which has no roof. O(n log n) in the rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,20 +17,24 @@
 
 #include "figures/trace_fig.h"
 #include "trace/trace_flops.h"
+#include "trace/trace_names.h"
 
-enum { BARS = 15, ROOF_POINTS = 60, POINTS_MAX = 400 };
+enum { BARS = 15, POINTS_MAX = 400 };
+
+/* Of the time of work that is known, so much has points. */
+static const double least_shown = 0.98;
 
 /* Kinds of work as they are told apart, each with its colour. */
 static const struct {
-    const char *name;
+    enum tp_trace_colour colour;
     unsigned kinds; /* bits of enum tp_work_kind */
 } groups[] = {
-    {"products, convolution", 1u << TP_WORK_GEMM | 1u << TP_WORK_CONVOLUTION},
-    {"attention", 1u << TP_WORK_ATTENTION},
-    {"normalisation, softmax", 1u << TP_WORK_NORM | 1u << TP_WORK_SOFTMAX},
-    {"pointwise", 1u << TP_WORK_POINTWISE},
-    {"copy, gather, reduction", 1u << TP_WORK_COPY | 1u << TP_WORK_GATHER |
-                                    1u << TP_WORK_REDUCTION},
+    {TP_TRACE_PRODUCT_COLOUR, 1u << TP_WORK_GEMM | 1u << TP_WORK_CONVOLUTION},
+    {TP_TRACE_ATTENTION_COLOUR, 1u << TP_WORK_ATTENTION},
+    {TP_TRACE_NORM_COLOUR, 1u << TP_WORK_NORM | 1u << TP_WORK_SOFTMAX},
+    {TP_TRACE_POINTWISE_COLOUR, 1u << TP_WORK_POINTWISE},
+    {TP_TRACE_MOVE_COLOUR, 1u << TP_WORK_COPY | 1u << TP_WORK_GATHER |
+                               1u << TP_WORK_REDUCTION},
 };
 /* With those that are faster than the roof, and the two roofs. */
 enum { GROUPS = sizeof groups / sizeof *groups, SERIES = GROUPS + 3 };
@@ -49,7 +54,8 @@ static bool has_roof(const struct tp_trace *trace)
     return false;
 }
 
-/* The rows that are shown: so many of the first. */
+/* Of the rows that can be shown so many of the first are, beside those that are
+ * faster than their roof. */
 static size_t rows_shown(const struct tp_trace *trace)
 {
     double all = 0, sum = 0;
@@ -59,7 +65,7 @@ static size_t rows_shown(const struct tp_trace *trace)
                    ? trace->roofline.rows[j].device_us
                    : 0;
     for (; i < trace->roofline.count && points < POINTS_MAX &&
-           sum < 0.99 * all;
+           sum < least_shown * all;
          i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         sum += is_shown(row) ? row->device_us : 0;
@@ -89,17 +95,18 @@ static enum tp_precision main_precision(const struct tp_trace *trace)
     return (enum tp_precision)most;
 }
 
-/* The rows of a group; g == GROUPS: those that are faster than the roof. */
+/* The rows of a group, of the first `shown`; g == GROUPS: all that are faster
+ * than the roof. */
 static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
                        size_t shown, struct tp_panel_series *series, size_t g)
 {
-    double *values = tp_fig_alloc(fig, 2 * shown + 2, sizeof *values);
-    *series = (struct tp_panel_series){.values = values};
-    series->name =
-        g < GROUPS ? groups[g].name : "faster than the roof";
-    series->colour = g < GROUPS ? TP_TRACE_GROUP_COLOUR + (unsigned)g
-                                : TP_TRACE_DOUBT_COLOUR;
-    for (size_t i = 0; values && i < shown; i++) {
+    const size_t count = g < GROUPS ? shown : trace->roofline.count;
+    double *values = tp_fig_alloc(fig, 2 * count + 2, sizeof *values);
+    *series = (struct tp_panel_series){
+        .values = values,
+        .colour = g < GROUPS ? groups[g].colour : TP_TRACE_DOUBT_COLOUR};
+    series->name = tp_trace_colour_of(series->colour)->name;
+    for (size_t i = 0; values && i < count && series->rows < POINTS_MAX; i++) {
         const struct tp_roof_row *row = &trace->roofline.rows[i];
         if (!is_shown(row) || (g < GROUPS) == (*row->doubt != '\0') ||
             (g < GROUPS && !(groups[g].kinds >> row->what & 1)))
@@ -109,21 +116,33 @@ static void add_points(struct tp_fig *fig, const struct tp_trace *trace,
     }
 }
 
-/* Rows of min(peak, intensity times bandwidth), none without a peak; from the
- * least intensity shown to the largest. */
-static void add_roof(struct tp_fig *fig, struct tp_panel_series *series,
-                     double peak, double gbps, const double range[2])
+/* What a device can do, and intensities between which it is drawn. */
+struct roof {
+    double tflops, gbps, from, to;
+};
+
+/* A line of min(peak, intensity times bandwidth) that bends where they meet;
+ * false without a peak. */
+static bool add_roof(struct tp_fig *fig, struct tp_panel_series *series,
+                     enum tp_trace_colour colour, const char *of,
+                     const struct roof *roof)
 {
-    double *values = tp_fig_alloc(fig, 2 * ROOF_POINTS, sizeof *values);
-    *series = (struct tp_panel_series){.values = values};
-    for (size_t i = 0; values && peak > 0 && i < ROOF_POINTS; i++) {
-        const double x =
-            range[0] * pow(range[1] / range[0],
-                           (double)i / (ROOF_POINTS - 1));
-        values[2 * i] = x;
-        values[2 * i + 1] = fmin(peak, x * gbps / 1e3);
-        series->rows = i + 1;
+    double *values = tp_fig_alloc(fig, 6, sizeof *values);
+    const double bend = 1e3 * roof->tflops / roof->gbps;
+    const double x[] = {fmin(roof->from, bend), bend, fmax(roof->to, bend)};
+    if (!values || !(roof->tflops > 0) || !(roof->gbps > 0))
+        return false;
+    for (size_t i = 0; i < 3; i++) {
+        values[2 * i] = x[i];
+        values[2 * i + 1] = fmin(roof->tflops, x[i] * roof->gbps / 1e3);
     }
+    *series = (struct tp_panel_series){
+        .name =
+            tp_fig_text(fig, "%s%s", tp_trace_colour_of(colour)->name, of),
+        .values = values,
+        .rows = 3,
+        .colour = colour};
+    return true;
 }
 
 static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
@@ -146,19 +165,19 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         }
     }
     range[1] = fmax(range[1], 4e3 * device->tflops[precision] / device->gbps);
+    const char *word = tp_precision_word(precision);
+    const struct roof vectors = {device->vector_tflops, device->gbps, range[0],
+                                 range[1]},
+                      products = {device->tflops[precision], device->gbps,
+                                  range[0], range[1]};
     size_t used = 0; /* roofs below the points */
-    add_roof(fig, &series[used], device->vector_tflops, device->gbps, range);
-    series[used].name = tp_fig_text(fig, "roof of vectors: %.4g TFLOP/s",
-                                    device->vector_tflops);
-    series[used].colour = TP_TRACE_VECTOR_ROOF_COLOUR;
-    used += series[used].rows > 0;
-    add_roof(fig, &series[used], device->tflops[precision], device->gbps,
-             range);
-    series[used].name = tp_fig_text(fig, "roof of %s: %.4g TFLOP/s",
-                                    tp_precision_word(precision),
-                                    device->tflops[precision]);
-    series[used].colour = TP_TRACE_PRODUCT_ROOF_COLOUR;
-    used += series[used].rows > 0;
+    if (device->vector_tflops != device->tflops[precision])
+        used += add_roof(fig, &series[used], TP_TRACE_VECTOR_ROOF_COLOUR, "",
+                         &vectors);
+    const char *of =
+        tp_fig_text(fig, " %s%s", word, used ? "" : "; vectors");
+    used += add_roof(fig, &series[used], TP_TRACE_PRODUCT_ROOF_COLOUR, of,
+                     &products);
     const size_t roofs = used;
     for (size_t g = 0; g <= GROUPS; g++) {
         add_points(fig, trace, shown, &series[used], g);
@@ -167,10 +186,12 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
     const struct tp_panel panel = {
         .kind = TP_PANEL_POINTS,
         .title = tp_fig_text(
-            fig, "operators and their inputs on %s%s%s",
-            *device->name ? device->name : "a device by --peak",
+            fig, "%s%s%s: %.4g TFLOP/s %s, %.4g vectors, %.4g GB/s",
+            *device->name ? device->name : "device of --peak",
             run->trace_count > 1 ? ", " : "",
-            run->trace_count > 1 ? tp_trace_label(fig, run, at) : ""),
+            run->trace_count > 1 ? tp_trace_label(fig, run, at) : "",
+            device->tflops[precision], word, device->vector_tflops,
+            device->gbps),
         .x = {.label = "arithmetic intensity [FLOP/byte]",
               .scale = TP_SCALE_LOG10},
         .y = {.label = "reached [TFLOP/s]", .scale = TP_SCALE_LOG10},
@@ -185,7 +206,7 @@ static void roofline_panel(struct tp_fig *fig, const struct tp_trace_run *run,
 
 /* Of one operator: what it needs at the roof, more than that, and where no roof
  * is known or what is known of the work is wrong. */
-enum part { AT, UNKNOWN, BEYOND, PARTS };
+enum part { AT, BEYOND, UNKNOWN, PARTS };
 struct sum {
     const char *op;
     double ms[PARTS];
@@ -221,26 +242,29 @@ static struct sum sum_of(const struct tp_roof_row *row)
     return sum;
 }
 
-static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
+/* Rows of operators that compute; *count of them. */
+static struct sum *list_sums(struct tp_fig *fig, const struct tp_trace_run *run,
+                             size_t *count)
 {
-    static const char *const parts[] = {"what the roof needs", "not known",
-                                        "more than it needs"};
-    static const enum tp_trace_colour colours[] = {TP_TRACE_KERNEL_COLOUR,
-                                                   TP_TRACE_DEVICE_COLOUR,
-                                                   TP_TRACE_ABOVE_COLOUR};
-    const char *names[BARS];
-    double values[BARS * PARTS];
-    size_t count = 0, kept = 0;
+    size_t all = 0;
     for (size_t i = 0; i < run->trace_count; i++)
-        count += run->traces[i].roofline.count;
-    struct sum *sums = tp_fig_alloc(fig, count + 1, sizeof *sums);
-    if (!sums)
-        return;
-    count = 0;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        for (size_t j = 0; j < run->traces[i].roofline.count; j++)
-            sums[count++] = sum_of(&run->traces[i].roofline.rows[j]);
+        all += run->traces[i].roofline.count;
+    struct sum *sums = tp_fig_alloc(fig, all + 1, sizeof *sums);
+    *count = 0;
+    for (size_t i = 0; i < run->trace_count && sums; i++) {
+        for (size_t j = 0; j < run->traces[i].roofline.count; j++) {
+            const struct tp_roof_row *row = &run->traces[i].roofline.rows[j];
+            if (!(tp_name_kinds(row->kernel) & TP_NAME_COMM))
+                sums[(*count)++] = sum_of(row);
+        }
     }
+    return sums;
+}
+
+/* Adds up equal operators, those with most time first. */
+static size_t merge_sums(struct sum *sums, size_t count)
+{
+    size_t kept = 0;
     if (count)
         qsort(sums, count, sizeof *sums, by_name);
     for (size_t i = 0; i < count; i++) {
@@ -253,17 +277,35 @@ static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
     }
     if (kept)
         qsort(sums, kept, sizeof *sums, by_total);
-    kept = kept < BARS ? kept : BARS;
-    for (size_t i = 0; i < kept; i++) {
-        names[i] = sums[i].op;
-        memcpy(values + i * PARTS, sums[i].ms, sizeof sums[i].ms);
+    return kept;
+}
+
+static void time_panel(struct tp_fig *fig, const struct tp_trace_run *run)
+{
+    static const enum tp_trace_colour parts[] = {
+        TP_TRACE_NEED_COLOUR, TP_TRACE_ABOVE_COLOUR, TP_TRACE_NO_ROOF_COLOUR};
+    const char *names[BARS];
+    double values[BARS * PARTS];
+    size_t count, shown = 0;
+    struct sum *sums = list_sums(fig, run, &count);
+    if (!sums)
+        return;
+    count = merge_sums(sums, count);
+    while (shown < count && shown < BARS &&
+           tp_trace_is_seen(total(&sums[shown]), total(&sums[0]))) {
+        names[shown] =
+            tp_trace_short_name(fig, sums[shown].op, TP_TRACE_NAME_HALF);
+        memcpy(values + shown * PARTS, sums[shown].ms, sizeof sums[shown].ms);
+        shown++;
     }
     const struct tp_stack stack = {
-        .title = "time of their kernels",
+        .title = shown < count
+                     ? tp_fig_text(fig, "time of their kernels (%zu of %zu)",
+                                   shown, count)
+                     : "time of their kernels",
         .rows = names,
-        .row_count = kept,
+        .row_count = shown,
         .parts = parts,
-        .colours = colours,
         .part_count = PARTS,
         .values = values,
         .label = "time [ms]"};

@@ -18,10 +18,7 @@ enum { STEP_ROWS_MAX = 24, STEP_PANELS = 4 };
 /* --- costs of steps ---------------------------------------------------- */
 
 enum { COSTS = 7 };
-static const char *const cost_names[COSTS] = {
-    "kernels", "copies and sets", "communication", "runtime calls",
-    "DataLoader", "CPU operators", "other"};
-static const enum tp_trace_colour cost_colours[COSTS] = {
+static const enum tp_trace_colour cost_parts[COSTS] = {
     TP_TRACE_KERNEL_COLOUR,   TP_TRACE_COPY_COLOUR,
     TP_TRACE_COMM_COLOUR,     TP_TRACE_CALL_COLOUR,
     TP_TRACE_LOADER_COLOUR,   TP_TRACE_OPERATOR_COLOUR,
@@ -77,8 +74,9 @@ static void stack_traces(struct tp_fig *fig, const struct tp_trace_run *run,
     tp_trace_stack(fig, &stack);
 }
 
+/* Steps of a trace, on an axis that ends at `most` ms. */
 static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
-                           size_t index)
+                           size_t index, double most)
 {
     const struct tp_trace *trace = &run->traces[index];
     const char *names[STEP_ROWS_MAX];
@@ -100,13 +98,29 @@ static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
                              shown < all ? ", evenly spaced steps" : ""),
         .rows = names,
         .row_count = values ? shown : 0,
-        .parts = cost_names,
-        .colours = cost_colours,
+        .parts = cost_parts,
         .part_count = COSTS,
         .values = values,
         .label = "time [ms]",
+        .most = most,
     };
     tp_trace_stack(fig, &stack);
+}
+
+/* The longest step of the chosen traces with some air, ms: their panels have
+ * one axis. */
+static double longest_step(const struct tp_trace_run *run,
+                           const struct tp_trace_choice *choice)
+{
+    double most = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[i]];
+        for (size_t k = 0; k < trace->steps.count; k++) {
+            const double us = trace->steps.rows[k].window_us;
+            most = us > most ? us : most;
+        }
+    }
+    return 1.04 * most / 1e3;
 }
 
 void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
@@ -116,16 +130,16 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
     if (choice.count > STEP_PANELS) {
         const struct tp_stack stack = {
             .title = "mean of the typical steps, by trace",
-            .parts = cost_names,
-            .colours = cost_colours,
+            .parts = cost_parts,
             .part_count = COSTS,
             .label = "time per step [ms]",
         };
         stack_traces(fig, run, &choice, stack, mean_costs);
         return;
     }
+    const double most = longest_step(run, &choice);
     for (size_t i = 0; i < choice.count; i++)
-        costs_of_steps(fig, run, choice.traces[i]);
+        costs_of_steps(fig, run, choice.traces[i], most);
 }
 
 /* --- idle time --------------------------------------------------------- */
@@ -149,11 +163,7 @@ static void idle_shares(const struct tp_trace *trace, double *parts)
 
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const causes[CAUSES] = {
-        "device busy",   "work pending", "driver allocation", "DataLoader",
-        "blocking call", "launching",    "CPU operator",
-        "python or nothing"};
-    static const enum tp_trace_colour colours[CAUSES] = {
+    static const enum tp_trace_colour causes[CAUSES] = {
         TP_TRACE_DEVICE_COLOUR,   TP_TRACE_PENDING_COLOUR,
         TP_TRACE_ALLOC_COLOUR,    TP_TRACE_LOADER_COLOUR,
         TP_TRACE_BLOCKING_COLOUR, TP_TRACE_LAUNCH_COLOUR,
@@ -165,7 +175,6 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
                                   "from the left; window: %s",
                              run->traces[0].facts.window),
         .parts = causes,
-        .colours = colours,
         .part_count = CAUSES,
         .label = "share of the window [%]",
     };
@@ -194,10 +203,7 @@ static void busy_parts(const struct tp_trace *trace, double *parts)
 
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const char *const parts[PARTS] = {
-        "computation alone", "communication under computation",
-        "copies alone", "exposed communication", "idle"};
-    static const enum tp_trace_colour colours[PARTS] = {
+    static const enum tp_trace_colour parts[PARTS] = {
         TP_TRACE_KERNEL_COLOUR, TP_TRACE_HIDDEN_COLOUR, TP_TRACE_COPY_COLOUR,
         TP_TRACE_COMM_COLOUR, TP_TRACE_IDLE_COLOUR};
     struct tp_trace_choice choice;
@@ -206,7 +212,6 @@ void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
         .title = tp_fig_text(fig, "device time, %s",
                              run->traces[0].facts.window),
         .parts = parts,
-        .colours = colours,
         .part_count = PARTS,
         .label = "time [ms]",
     };

@@ -5,6 +5,7 @@
  * several changes do not add up, so they are bars beside each other and no
  * stack. O(n log n) for the rows of a trace.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "figures/trace_fig.h"
@@ -29,27 +30,64 @@ static int by_won(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row)
+/* What takes no time, or half of it. */
+static const char *name_of(struct tp_fig *fig, const struct tp_what_if_row *row,
+                           size_t room)
 {
     static const char *const names[TP_WHAT_IF_CHANGES] = {
-        [TP_WHAT_IF_ALLOC] = "no driver allocations",
-        [TP_WHAT_IF_LOADER] = "no DataLoader",
-        [TP_WHAT_IF_BLOCKING] = "no calls that wait",
-        [TP_WHAT_IF_LAUNCH] = "no launch calls",
-        [TP_WHAT_IF_LOAD] = "no code to load",
-        [TP_WHAT_IF_OPS] = "no operators on the host",
-        [TP_WHAT_IF_OUTSIDE] = "no gaps between operators",
-        [TP_WHAT_IF_QUEUED] = "no queued work that waits",
-        [TP_WHAT_IF_HOST] = "no work on the host",
-        [TP_WHAT_IF_COMMUNICATION] = "no communication"};
+        [TP_WHAT_IF_ALLOC] = "driver allocations",
+        [TP_WHAT_IF_LOADER] = "DataLoader",
+        [TP_WHAT_IF_BLOCKING] = "calls that wait for the GPU",
+        [TP_WHAT_IF_LAUNCH] = "launch calls",
+        [TP_WHAT_IF_LOAD] = "loading of code",
+        [TP_WHAT_IF_OPS] = "operators on the host",
+        [TP_WHAT_IF_OUTSIDE] = "host between operators",
+        [TP_WHAT_IF_QUEUED] = "waiting of queued work",
+        [TP_WHAT_IF_HOST] = "host, but for loading and waiting",
+        [TP_WHAT_IF_COMMUNICATION] = "communication"};
+    static const char half[] = "half of ";
     if (row->changed == TP_WHAT_IF_OPERATOR)
-        return tp_fig_text(fig, "%s, half", row->name);
+        return tp_fig_text(
+            fig, "%s%s", half,
+            tp_trace_short_name(fig, row->name, room - (sizeof half - 1)));
     return names[row->changed] ? names[row->changed] : row->change;
 }
 
-static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
-                      size_t trace)
+/* "rank 0: step 7, 14.2 ms" */
+static const char *title_of(struct tp_fig *fig, const struct tp_trace_run *run,
+                            size_t trace)
 {
+    const struct tp_trace *it = &run->traces[trace];
+    const struct tp_what_if_row *row = it->what_if.rows;
+    const char *label = tp_trace_label(fig, run, trace);
+    if (!tp_trace_has_steps(it))
+        return tp_fig_text(fig, "%s: %.3f ms in all", label,
+                           row->step_us / 1e3);
+    if (row->steps == 1)
+        return tp_fig_text(fig, "%s: step %lld, %.3f ms", label,
+                           (long long)row->first_step, row->step_us / 1e3);
+    return tp_fig_text(fig, "%s: %lld steps from %lld on, %.3f ms each", label,
+                       (long long)row->steps, (long long)row->first_step,
+                       row->step_us / 1e3);
+}
+
+/* The most that is won in some panel, %: all have one axis. */
+static double most_won(const struct tp_trace_run *run,
+                       const struct tp_trace_choice *choice)
+{
+    double most = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tp_trace *it = &run->traces[choice->traces[i]];
+        for (size_t k = 0; k < it->what_if.count; k++)
+            most = fmax(most, 100 * it->what_if.rows[k].won);
+    }
+    return most;
+}
+
+static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
+                      const struct tp_trace_choice *choice, size_t place)
+{
+    const size_t trace = choice->traces[place];
     const struct tp_trace *it = &run->traces[trace];
     const size_t count = it->what_if.count;
     const struct tp_what_if_row **rows =
@@ -57,6 +95,7 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
     double *values = tp_fig_alloc(fig, 2 * BARS_MAX, sizeof *values);
     struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     const char *names[BARS_MAX];
+    const double most = most_won(run, choice);
     size_t shown = 0;
     if (!rows || !values || !series)
         return;
@@ -64,9 +103,12 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
         rows[i] = &it->what_if.rows[i];
     qsort(rows, count, sizeof(void *), by_won);
     for (size_t i = 0; i < count && shown < BARS_MAX; i++) {
-        if (!(rows[i]->won >= least_won))
+        if (!(rows[i]->won >= least_won) ||
+            !tp_trace_is_seen(100 * rows[i]->won, most))
             break;
-        names[shown] = name_of(fig, rows[i]);
+        names[shown] = name_of(fig, rows[i],
+                               choice->count > 1 ? TP_TRACE_NAME_HALF
+                                                 : TP_TRACE_NAME_FULL);
         values[2 * shown] = (double)shown;
         values[2 * shown + 1] = 100 * rows[i]->won;
         shown++;
@@ -74,18 +116,18 @@ static void add_panel(struct tp_fig *fig, const struct tp_trace_run *run,
     if (shown == 0 || fig->failed)
         return;
     *series = (struct tp_panel_series){
-        .name = "",
+        .name = tp_trace_colour_of(TP_TRACE_WON_COLOUR)->name,
         .values = values,
         .rows = shown,
-        .colour = TP_TRACE_LESS_COLOUR};
-    const bool steps = tp_trace_has_steps(it);
+        .colour = TP_TRACE_WON_COLOUR};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s, %.3f ms %s",
-                             tp_trace_label(fig, run, trace),
-                             rows[0]->step_us / 1e3,
-                             steps ? "a step" : "in all"),
-        .x = {.label = steps ? "of the step time [%]" : "of that time [%]"},
+        .title = title_of(fig, run, trace),
+        .x = {.label = tp_trace_has_steps(it) ? "of the step won [%]"
+                                              : "of that time won [%]",
+              .limited = true,
+              .min = 0,
+              .max = 1.04 * most},
         .y = tp_fig_named_rows(fig, names, shown),
         .series = series,
         .series_count = 1,
@@ -98,5 +140,5 @@ void tp_trace_fig_what_if(struct tp_fig *fig, const struct tp_trace_run *run)
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_any, PANELS, &choice);
     for (size_t i = 0; i < choice.count; i++)
-        add_panel(fig, run, choice.traces[i]);
+        add_panel(fig, run, &choice, i);
 }

@@ -3,13 +3,11 @@
  * What the work is: operators and kernels, how long they last, the device and
  * its memory over time. Times of equal names are added up over all traces by
  * sorting the names, then sorted by time: O(n log n), without the table a hash
- * would need. Long kernel names lose type, name spaces and arguments and then
- * their middle, as kernels of one template differ at the end. Durations are
+ * would need. Durations are
  * shown by number and by time, since most kernels are short and most time is in
  * the long ones. One or two traces are curves over time, more are rows of a
  * map, of means in 80 equal pieces.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,74 +109,31 @@ static struct named_list times(struct tp_fig *fig,
     return list;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Length of a qualifier at the start of a text: "at::", "(anonymous
- * namespace)::"; 0: there is none. */
-static size_t qualifier(const char *text)
-{
-    static const char hidden[] = "(anonymous namespace)::";
-    if (!strncmp(text, hidden, sizeof hidden - 1))
-        return sizeof hidden - 1;
-    size_t n = 0;
-    while (is_word(text[n]))
-        n++;
-    return n > 0 && text[n] == ':' && text[n + 1] == ':' ? n + 2 : 0;
-}
-
-/*
- * A kernel's name without what makes them long and alike: the type, name
- * spaces and arguments. Of what is still too long both ends are shown, as
- * kernels of one template differ at the end.
- */
-static const char *short_name(struct tp_fig *fig, const char *name)
-{
-    enum { SHOWN_MAX = 38, TAIL = 16, ROOM = 1024 };
-    char plain[ROOM];
-    size_t n = 0, depth = 0;
-    if (strlen(name) <= SHOWN_MAX)
-        return name;
-    if (!strncmp(name, "void ", 5))
-        name += 5;
-    while (*name && n + 1 < ROOM) {
-        const size_t skipped = qualifier(name);
-        name += skipped;
-        if (skipped)
-            continue;
-        if (*name == '(' && depth == 0 && n > 0)
-            break; /* the arguments */
-        depth += *name == '<';
-        depth -= *name == '>' && depth > 0;
-        /* a word is taken whole, so that its end begins no qualifier */
-        do
-            plain[n++] = *name++;
-        while (n + 1 < ROOM && is_word(plain[n - 1]) && is_word(*name));
-    }
-    if (n <= SHOWN_MAX)
-        return tp_fig_text(fig, "%.*s", (int)n, plain);
-    return tp_fig_text(fig, "%.*s...%.*s", SHOWN_MAX - TAIL - 3, plain, TAIL,
-                       plain + n - TAIL);
-}
-
+/* Bars of the names with most time, in `colour`; `room` bytes for a name. */
 static void add_bars(struct tp_fig *fig, const char *title,
-                     const struct named_list *list, unsigned colour)
+                     const struct named_list *list,
+                     enum tp_trace_colour colour, size_t room)
 {
-    const char *names[BARS_MAX];
-    size_t rows = list->count < BARS_MAX ? list->count : BARS_MAX;
-    double *values = tp_fig_alloc(fig, 2 * rows + 1, sizeof *values);
+    const char *names[BARS_MAX], *shown[BARS_MAX];
+    const size_t most = list->count < BARS_MAX ? list->count : BARS_MAX;
+    double *values = tp_fig_alloc(fig, 2 * most + 1, sizeof *values);
     struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
-    if (!values || !series || rows == 0)
+    size_t rows = 0;
+    if (!values || !series || most == 0)
         return;
-    for (size_t i = 0; i < rows; i++) {
-        names[i] = short_name(fig, list->items[i].name);
-        values[2 * i] = (double)i;
-        values[2 * i + 1] = list->items[i].us / 1e3;
+    for (; rows < most &&
+           tp_trace_is_seen(list->items[rows].us, list->items[0].us);
+         rows++) {
+        names[rows] = list->items[rows].name;
+        values[2 * rows] = (double)rows;
+        values[2 * rows + 1] = list->items[rows].us / 1e3;
     }
-    *series = (struct tp_panel_series){
-        .name = "", .values = values, .rows = rows, .colour = colour};
+    tp_trace_short_names(fig, names, rows, room, shown);
+    *series =
+        (struct tp_panel_series){.name = tp_trace_colour_of(colour)->name,
+                                 .values = values,
+                                 .rows = rows,
+                                 .colour = colour};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
         .title = rows < list->count
@@ -186,7 +141,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
                                    list->count)
                      : title,
         .x = {.label = "time [ms]"},
-        .y = tp_fig_named_rows(fig, names, rows),
+        .y = tp_fig_named_rows(fig, shown, rows),
         .series = series,
         .series_count = 1,
     };
@@ -195,7 +150,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
 
 static const char *of_all(const struct tp_trace_run *run)
 {
-    return run->trace_count > 1 ? ", all traces together" : "";
+    return run->trace_count > 1 ? ", all traces" : "";
 }
 
 void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
@@ -203,9 +158,9 @@ void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
     struct named_list cuda = times(fig, run, TP_TRACE_OPS, self_cuda);
     struct named_list cpu = times(fig, run, TP_TRACE_OPS, self_cpu);
     add_bars(fig, tp_fig_text(fig, "self CUDA time%s", of_all(run)), &cuda,
-             TP_TRACE_DEVICE_COLOUR);
+             TP_TRACE_DEVICE_COLOUR, TP_TRACE_NAME_HALF);
     add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu,
-             TP_TRACE_OPERATOR_COLOUR);
+             TP_TRACE_HOST_COLOUR, TP_TRACE_NAME_HALF);
 }
 
 void tp_trace_fig_top_kernels(struct tp_fig *fig,
@@ -214,7 +169,7 @@ void tp_trace_fig_top_kernels(struct tp_fig *fig,
     struct named_list kernels =
         times(fig, run, TP_TRACE_KERNELS, device_time);
     add_bars(fig, tp_fig_text(fig, "kernels, copies and sets%s", of_all(run)),
-             &kernels, TP_TRACE_DEVICE_COLOUR);
+             &kernels, TP_TRACE_DEVICE_COLOUR, TP_TRACE_NAME_FULL);
 }
 
 /* --- durations of kernels ---------------------------------------------- */
@@ -252,25 +207,31 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
         }
     }
     double *values =
-        tp_fig_alloc(fig, 4 * (TP_KERNEL_BINS + 2), sizeof *values);
+        tp_fig_alloc(fig, 4 * (TP_KERNEL_BINS + 3), sizeof *values);
     struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (!values || !series || all_count == 0)
         return;
-    double *second = values + 2 * (TP_KERNEL_BINS + 2);
-    size_t n = 0;
+    double *second = values + 2 * (TP_KERNEL_BINS + 3);
+    size_t n = 1;
+    values[0] = second[0] = bin_begin(first); /* opens the outline */
+    values[1] = second[1] = 0;
     for (size_t b = first; b <= last + 1; b++, n++) {
-        bool beyond = b > last; /* closes the outline */
+        bool beyond = b > last; /* closes it */
         values[2 * n] = second[2 * n] = bin_begin(b);
         values[2 * n + 1] = beyond ? 0 : 100 * count[b] / all_count;
         second[2 * n + 1] =
             beyond || !(all_us > 0) ? 0 : 100 * us[b] / all_us;
     }
     series[0] = (struct tp_panel_series){
-        .name = "of all kernels", .values = values, .rows = n,
+        .name = tp_trace_colour_of(TP_TRACE_NUMBER_COLOUR)->name,
+        .values = values,
+        .rows = n,
         .colour = TP_TRACE_NUMBER_COLOUR};
     series[1] = (struct tp_panel_series){
-        .name = "of all kernel time", .values = second, .rows = n,
-        .colour = TP_TRACE_KERNEL_COLOUR};
+        .name = tp_trace_colour_of(TP_TRACE_DURATION_COLOUR)->name,
+        .values = second,
+        .rows = n,
+        .colour = TP_TRACE_DURATION_COLOUR};
     const struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
         .title = tp_fig_text(fig, "%.0f kernels, %.4g ms together", all_count,
@@ -353,7 +314,8 @@ static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
         .series_count = choice->count,
     };
     tp_fig_add(fig, &panel);
-    panel.title = "launched and not yet started (all streams)";
+    panel.title =
+        "launched and not yet started (all streams), mean of each piece";
     panel.y = (struct tp_axis){.label = "queue length [launches]"};
     panel.series = queue;
     tp_fig_add(fig, &panel);
@@ -415,7 +377,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
               .max = length / clock.us},
         .y = tp_fig_named_rows(fig, names, choice->count),
         .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
-        .palette = TP_PALETTE_VALUE,
+        .palette = TP_PALETTE_BUSY,
         .series = series,
         .series_count = 1,
         .cell_width = length / COLUMNS / clock.us,
@@ -449,25 +411,6 @@ static double peak_of(const struct tp_curve *points)
     return peak;
 }
 
-/* The unit of an axis of memory: the largest that its peak reaches. */
-struct amount {
-    const char *label;
-    double bytes;
-};
-
-static struct amount amount_for(const struct tp_trace *trace)
-{
-    static const struct amount amounts[] = {
-        {"memory [GiB]", 1 << 30}, {"memory [MiB]", 1 << 20},
-        {"memory [KiB]", 1 << 10}, {"memory [B]", 1}};
-    const double peak =
-        fmax(peak_of(&trace->allocated), peak_of(&trace->reserved));
-    size_t i = 0;
-    while (i + 1 < sizeof amounts / sizeof *amounts && peak < amounts[i].bytes)
-        i++;
-    return amounts[i];
-}
-
 void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     enum { PANELS = 4 };
@@ -479,13 +422,14 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
         struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
         if (!series)
             return;
-        const struct amount unit = amount_for(trace);
+        const struct tp_trace_amount unit = tp_trace_amount_for(
+            fmax(peak_of(&trace->allocated), peak_of(&trace->reserved)));
         series[0] = curve(fig, &trace->allocated, clock.us, 1 / unit.bytes);
         series[1] = curve(fig, &trace->reserved, clock.us, 1 / unit.bytes);
-        series[0].name = "allocated";
-        series[1].name = "reserved";
         series[0].colour = TP_TRACE_ALLOCATED_COLOUR;
         series[1].colour = TP_TRACE_RESERVED_COLOUR;
+        for (int k = 0; k < 2; k++)
+            series[k].name = tp_trace_colour_of(series[k].colour)->name;
         const struct tp_panel panel = {
             .kind = TP_PANEL_STEPS, /* it stays until the next event */
             .title = tp_fig_text(

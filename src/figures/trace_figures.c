@@ -25,7 +25,8 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
     {"kernel_durations", "How long kernels last: by number and by time",
      "kernels", tp_trace_fig_kernels},
     {"roofline",
-     "Operators against the machine: FLOP and bytes by their inputs",
+     "Operators against the machine, by FLOP and bytes of their inputs "
+     "(points: 98 % of the known time)",
      "kernels, shapes (record_shapes=True) and a device whose roofs are known "
      "(--gpu, --peak)",
      tp_trace_fig_roofline},
@@ -44,7 +45,8 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
     {"step_by_rank", "Duration of each step of each trace (grey: not recorded)",
      "steps of two traces", tp_trace_fig_ranks},
     {"what_if",
-     "What a step would win if something took no time: estimates from replays",
+     "What if this took no time: so much shorter would a step be (estimates by "
+     "replay)",
      "device events", tp_trace_fig_what_if},
     {NULL, NULL, NULL, NULL},
 };

@@ -184,7 +184,10 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
                                                      : &panel->z;
     *drawn = (struct tp_drawn_axis){.axis = axis};
     if (axis->scale == TP_SCALE_ROWS) {
-        const double air = panel->kind == TP_PANEL_HEAT ? 0.5 : 0.6;
+        const bool cells = panel->kind == TP_PANEL_HEAT;
+        const double least_rows = 4; /* a lone bar is no wall */
+        const double few = fmax(0, least_rows - (double)axis->tic_count);
+        const double air = cells ? 0.5 : 0.6 + few / 2;
         drawn->lo = (double)axis->tic_count - 1 + air;
         drawn->hi = -air;
         return;

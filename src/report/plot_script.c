@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "figures/trace_colours.h"
 #include "report/plot_axis.h"
 #include "report/plot_quote.h"
 
@@ -28,7 +29,7 @@ enum {
 };
 
 /* Parts of the canvas, as shares of its height. */
-static const double title_strip = 0.055, legend_strip = 0.04;
+static const double title_strip = 0.055, legend_strip = 0.05;
 
 /* One panel's place on the canvas: left, bottom, width, height. */
 struct place {
@@ -51,13 +52,14 @@ struct entry {
     unsigned order; /* among the colours of its kind */
 };
 
-/* The line types of plots/style.gp. */
+/* The line types of plots/style.gp, and those of add_colours. */
 static const char *const series_colours[TP_PANEL_COLOURS] = {
     "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",
     "10", "11", "12", "13", "14", "15", "16", "17", "18",
     "19", "20", "21", "22", "23", "24", "25", "26", "27",
     "28", "29", "30", "31", "32", "33", "34", "35", "36",
-    "37", "38", "39", "40", "41", "42", "43", "44", "45"};
+    "37", "38", "39", "40", "41", "42", "43", "44", "45",
+    "46", "47", "48", "49", "50"};
 
 static const struct entry band_entries[] = {
     {"rgb '#d6e6f4'", "1 % to 99 %", 0},
@@ -195,15 +197,18 @@ static void sort_entries(struct entry *entries, size_t count)
 
 /*
  * The one legend that serves all panels: their union, by colour. False when
- * two panels mean different things by one colour.
+ * two panels mean different things by one colour, and where none has anything
+ * in common with the others: then each is read with its own.
  */
 static bool shared_legend(const struct tp_figure *figure, struct entry *entries,
                           size_t *count)
 {
+    size_t with = 0, common = 0;
     *count = 0;
     for (size_t p = 0; p < figure->panel_count; p++) {
         struct entry other[TP_PANEL_SERIES_MAX];
         size_t n = legend_of(&figure->panels[p], other);
+        with += n > 0;
         for (size_t i = 0; i < n; i++) {
             size_t k = 0;
             while (k < *count && strcmp(entries[k].colour, other[i].colour))
@@ -212,12 +217,13 @@ static bool shared_legend(const struct tp_figure *figure, struct entry *entries,
                 return false;
             if (k == TP_PANEL_SERIES_MAX)
                 return false;
+            common += k < *count;
             if (k == *count)
                 entries[(*count)++] = other[i];
         }
     }
     sort_entries(entries, *count);
-    return true;
+    return with < 2 || common > 0;
 }
 
 /* Whether the legend says what the panel's one curve is. */
@@ -234,7 +240,8 @@ static bool is_in_legend(const struct tp_panel *panel,
 }
 
 /* So many entries of a panel's legend stand side by side below it: a canvas is
- * 170 characters wide, and a sample with its spaces takes seven. */
+ * 170 characters wide, and a sample with what gnuplot leaves free takes eleven.
+ */
 static size_t key_columns(const struct place *place,
                           const struct entry *entries, size_t count)
 {
@@ -243,7 +250,7 @@ static size_t key_columns(const struct place *place,
         longest = (size_t)fmax((double)longest,
                                (double)strlen(entries[i].name));
     longest = longest > NAME_MAX ? NAME_MAX : longest;
-    const size_t columns = (size_t)(170 * place->width - 4) / (longest + 7);
+    const size_t columns = (size_t)(170 * place->width - 4) / (longest + 11);
     return columns > count ? count : columns || !count ? columns : 1;
 }
 
@@ -393,7 +400,8 @@ static bool shows_colours(const struct tp_panel *panel)
     return false;
 }
 
-/* Colours of heat maps and clouds: viridis, and purple to orange (PuOr). */
+/* Colours of heat maps and clouds: viridis, purple to orange (PuOr), and the
+ * blues that stand for a device at work. */
 static void add_palette(struct tp_text *out, const struct tp_panel *panel,
                         const struct tp_drawn_axis *x,
                         const struct tp_drawn_axis *y)
@@ -404,8 +412,13 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel,
     static const char *const deviation[PALETTE_SIZE] = {
         "#2d004b", "#5e3f93", "#9b8fc3", "#d3d2e7", "#f7f7f7",
         "#fdd5a0", "#ee9c3c", "#bf6109", "#7f3b08"};
+    static const char *const busy[PALETTE_SIZE] = {
+        "#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6",
+        "#4292c6", "#2171b5", "#08519c", "#08306b"};
     const char *const *colours =
-        panel->palette == TP_PALETTE_DEVIATION ? deviation : magnitude;
+        panel->palette == TP_PALETTE_DEVIATION ? deviation
+        : panel->palette == TP_PALETTE_BUSY    ? busy
+                                               : magnitude;
     tp_text_add(out, "set palette defined (");
     for (int i = 0; i < PALETTE_SIZE; i++)
         tp_text_add(out, "%s%d '%s'", i ? ", " : "", i, colours[i]);
@@ -414,7 +427,7 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel,
                 panel->cell_height);
     /* half a pixel of overlap: no background shines through between cells */
     tp_text_add(out, "seam_x = %.9g\nseam_y = %.9g\n", (x->hi - x->lo) / 1000,
-                (y->hi - y->lo) / 700);
+                fabs(y->hi - y->lo) / 700);
     tp_text_add(out, "white = %d\n", panel->palette == TP_PALETTE_MAGNITUDE);
 }
 
@@ -466,8 +479,10 @@ static double bar_start(const struct tp_drawn_axis *x)
 static struct tp_tic_limits tics_beside(const struct tp_axis *axis,
                                         const struct place *place)
 {
-    /* a canvas is 170 characters wide; a third of the panel is for names */
-    double width = axis->tics ? 170 * place->width / 3 : 28;
+    /* a canvas is 170 characters wide; a third of a panel is for names, and a
+     * little more where it is wide */
+    const double part = place->width < 0.5 ? 1. / 3 : 2. / 5;
+    double width = axis->tics ? 170 * place->width * part : 28;
     return (struct tp_tic_limits){
         .count =
             (size_t)(axis->tics ? 30 * place->height : 1 + 9 * place->height),
@@ -551,6 +566,23 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     add_template(out, tp_panel_info(panel->kind)->name);
 }
 
+/* The line types of colours that mean something: those of series that the
+ * style has are without. */
+static void add_colours(struct tp_text *out, const struct tp_figure *figure)
+{
+    bool used[TP_PANEL_COLOURS + 1] = {false};
+    for (size_t p = 0; p < figure->panel_count; p++) {
+        for (size_t s = 0; s < figure->panels[p].series_count; s++)
+            used[colour_of(&figure->panels[p], s)] = true;
+    }
+    for (unsigned colour = 1; colour <= TP_PANEL_COLOURS; colour++) {
+        const char *rgb = tp_trace_rgb(colour);
+        if (used[colour] && rgb)
+            tp_text_add(out, "set linetype %u lc rgb '%s' lw 1.8\n", colour,
+                        rgb);
+    }
+}
+
 static void add_head(struct tp_text *out, const struct tp_figure *figure,
                      const char *format)
 {
@@ -560,6 +592,7 @@ static void add_head(struct tp_text *out, const struct tp_figure *figure,
     tp_text_add(out, "if (!exists('output')) output = '%s.%s'\n\n", figure->id,
                 format);
     add_template(out, "style");
+    add_colours(out, figure);
     tp_text_add(out, "set output output\nset multiplot title ");
     quote(out, figure->caption, TP_FIGURE_TEXT_MAX);
     tp_text_add(out, " font ',13'");

@@ -52,6 +52,31 @@ static void add_metric(struct tp_text *text, const char *name, double seconds,
         tp_text_add(text, "  %-22s %.6f  %s\n", name, seconds, what);
 }
 
+/* How many steps the means are over, and which they leave out. */
+static void add_counts(const struct tp_trace_means *means, struct tp_text *text)
+{
+    const struct {
+        int64_t count;
+        const char *words;
+    } left[] = {{means->warm_ups, "slow first"},
+                {means->cut, "cut by the end of the recording"},
+                {means->odd, "off the median by more than half"}};
+    const char *before = "; left out: ";
+    const size_t from = text->length;
+    tp_text_add(text, "  means over %" PRId64 " of %" PRId64 " step%s",
+                means->steps, means->all_steps,
+                means->all_steps == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i].count == 0)
+            continue;
+        tp_text_add(text, "%s%" PRId64 " %s", before, left[i].count,
+                    left[i].words);
+        before = ", ";
+    }
+    tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 4, NULL);
+}
+
 static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
 {
     const struct tp_trace_means means =
@@ -73,18 +98,12 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
                "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
                "ProfilerStep on the host, data wait included", "steps were");
-    if (means.steps < means.all_steps)
+    if (means.warm_ups + means.odd > 0)
         add_metric(text, "avg_all_steps_s", means.all_steps_s,
-                   "as avg_step_time_s, of all steps recorded", "");
-    size_t from = text->length;
-    tp_text_add(text,
-                "  means over %" PRId64 " steady of %" PRId64 " steps%s\n",
-                means.steps, means.all_steps,
-                means.steps < means.all_steps
-                    ? ": without warm-up, cut ends and what is off the median "
-                      "by more than half"
-                    : "");
-    tp_text_wrap(text, from, 4, NULL);
+                   means.cut ? "as avg_step_time_s, of all steps but those cut"
+                             : "as avg_step_time_s, of all steps recorded",
+                   "");
+    add_counts(&means, text);
 }
 
 /* 1234567 -> "1.23 MB" */

@@ -47,6 +47,35 @@ static void add_row(const struct tp_what_if_row *row, struct tp_text *text)
     tp_text_add(text, "\n");
 }
 
+/* "step 7", "steps 3 to 6" */
+static void add_steps(const struct tp_trace *trace, struct tp_text *text)
+{
+    const struct tp_what_if_row *row = trace->what_if.rows;
+    int64_t last = row->first_step;
+    for (size_t i = 0; i + (size_t)row->steps <= trace->steps.count; i++)
+        if (trace->steps.rows[i].step == row->first_step)
+            last = trace->steps.rows[i + (size_t)row->steps - 1].step;
+    tp_text_add(text, "step%s %" PRId64, row->steps > 1 ? "s" : "",
+                row->first_step);
+    if (row->steps > 1)
+        tp_text_add(text, " to %" PRId64, last);
+}
+
+/* What typical steps take, where only some of them are replayed. */
+static void add_typical(const struct tp_trace *trace, int64_t replayed,
+                        struct tp_text *text)
+{
+    double us = 0;
+    int64_t count = 0;
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        us += trace->steps.rows[i].typical ? trace->steps.rows[i].window_us : 0;
+        count += trace->steps.rows[i].typical != 0;
+    }
+    if (count > replayed)
+        tp_text_add(text, ", the mean of %" PRId64 " typical ones %.3f", count,
+                    us / 1e3 / (double)count);
+}
+
 static void add_heading(const struct tp_trace_run *run, size_t trace,
                         struct tp_text *text)
 {
@@ -54,15 +83,16 @@ static void add_heading(const struct tp_trace_run *run, size_t trace,
     const bool steps = tp_trace_has_steps(&run->traces[trace]);
     tp_text_add(text, "\nWhat if, of ");
     tp_report_trace_label(run, trace, 0, text);
+    tp_text_add(text, ": ");
     if (steps)
-        tp_text_add(text, ": %" PRId64 " step%s from step %" PRId64, row->steps,
-                    row->steps > 1 ? "s" : "", row->first_step);
+        add_steps(&run->traces[trace], text);
     else
-        tp_text_add(text, ": the whole trace");
-    tp_text_add(text,
-                " replayed, all else as recorded (%.3f ms%s): estimates\n",
-                row->step_us / 1e3, steps ? " a step" : "");
-    tp_text_add(text, "  %12s %10s  if\n", "ms", "won");
+        tp_text_add(text, "the whole trace");
+    tp_text_add(text, " replayed, all else as recorded (%.3f ms%s",
+                row->step_us / 1e3, steps && row->steps > 1 ? " a step" : "");
+    if (steps)
+        add_typical(&run->traces[trace], row->steps, text);
+    tp_text_add(text, "): estimates\n  %12s %10s  if\n", "ms", "won");
 }
 
 static int by_won(const void *left, const void *right)

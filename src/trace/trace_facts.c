@@ -347,9 +347,16 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
             if (row->step < 0)
                 continue;
             means.all_steps++;
-            all += row->compute_us;
-            if (!row->typical)
+            if (!row->steady && j > 0) { /* trace_steps.c: only ends are */
+                means.cut++;
                 continue;
+            }
+            all += row->compute_us;
+            if (!row->typical) {
+                means.warm_ups += !row->steady;
+                means.odd += row->steady != 0;
+                continue;
+            }
             means.steps++;
             step += row->compute_us;
             wait += row->data_wait_us;
@@ -358,8 +365,8 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     }
     const double us = 1e6 * (double)means.steps;
     means.step_s = means.steps ? step / us : NAN;
-    means.all_steps_s =
-        means.all_steps ? all / (1e6 * (double)means.all_steps) : NAN;
+    const int64_t whole_steps = means.all_steps - means.cut;
+    means.all_steps_s = whole_steps ? all / (1e6 * (double)whole_steps) : NAN;
     bool loaded = false; /* a DataLoader was recorded */
     for (size_t i = 0; i < count; i++)
         loaded |= traces[i].facts.loader[0] != '\0';

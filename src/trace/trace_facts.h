@@ -12,11 +12,13 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace,
 /* Means over steps: the seconds users ask for first. NaN without steps. */
 struct tp_trace_means {
     int64_t steps;          /* steps in the means                         */
-    int64_t all_steps;      /* steps recorded                             */
+    int64_t all_steps;      /* steps recorded: these and ...              */
+    int64_t warm_ups, cut, odd; /* first ones that take long, those that the
+                               end of the recording cut, others            */
     double step_s;          /* without the data wait, with the device tail*/
     double data_wait_s;     /* the DataLoader on the main thread          */
     double profiler_step_s; /* ProfilerStep itself                        */
-    double all_steps_s;     /* step_s over all steps recorded             */
+    double all_steps_s;     /* step_s over all steps that were not cut    */
 };
 
 /* Over the typical steps of `count` traces together. */

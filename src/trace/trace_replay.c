@@ -115,15 +115,17 @@ static void note_times(struct tp_trace_replay *r)
     r->fixed_ns = r->origin_ns;
     for (size_t i = 0; i < r->arc_count; i++) {
         const struct tp_trace_replay_arc *arc = &r->arcs[i];
-        r->links[i] = (struct tp_play_link){arc->from, arc->to & LAST_NODE,
-                                            r->base[arc->to] != NEVER};
+        r->links[i] = (struct tp_play_link){
+            arc->from & LAST_NODE, !r->beside[arc->to], arc->to & LAST_NODE,
+            r->base[arc->to] != NEVER};
         r->base[arc->to] = NEVER;
         r->parts |= (uint32_t)(arc->ns > arc->loader_ns) << arc->part;
         r->loader |= arc->loader_ns > 0;
         r->queued |= arc->queued_ns > 0;
     }
     for (size_t i = 0; i < r->node_count; i++)
-        r->fixed_ns = r->base[i] > r->fixed_ns ? r->base[i] : r->fixed_ns;
+        if (!r->beside[i] && r->base[i] > r->fixed_ns)
+            r->fixed_ns = r->base[i];
 }
 
 enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
@@ -140,6 +142,7 @@ void tp_trace_replay_clear(struct tp_trace_replay *replay)
     free(replay->arcs);
     free(replay->links);
     free(replay->base);
+    free(replay->beside);
     free(replay->at);
     *replay = (struct tp_trace_replay){.arcs = NULL};
 }
@@ -153,7 +156,8 @@ int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns)
         const int64_t then = at[links[i].from] + ns[i];
         int64_t *to = &at[links[i].to];
         *to = links[i].first || then > *to ? then : *to;
-        last = then > last ? then : last; /* of some node, at least this    */
+        /* of some node, at least this */
+        last = links[i].ends && then > last ? then : last;
     }
     return last - replay->origin_ns;
 }

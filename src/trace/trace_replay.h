@@ -21,8 +21,10 @@
  * - a device event: its duration. It begins after its launch, in the order of
  *   its stream, and, where it begins later than both allow, after the event of
  *   another stream that ended last before it;
- * - a thread that records nothing while another one works for at least half of
- *   that time waits for that one (the autograd engine's, and back).
+ * - a thread that records nothing waits for what ended last on threads that it
+ *   takes turns with, which hardly ever record anything at the same time (the
+ *   autograd engine's, and back). Other threads go on as they did (those that
+ *   watch collectives), and no step waits for their end.
  *
  * Not known, and so assumed: what else waits for what, as CUDA events that are
  * not recorded; that work takes as long whatever runs beside it; and that
@@ -56,8 +58,8 @@ struct tp_trace_replay_arc {
 };
 
 struct tp_play_link {
-    uint32_t from;
-    uint32_t to : 31, first : 1; /* of those into that node */
+    uint32_t from : 31, ends : 1; /* the end of all waits for that node     */
+    uint32_t to : 31, first : 1;  /* of those into that node                */
 };
 
 struct tp_trace_replay {
@@ -68,6 +70,7 @@ struct tp_trace_replay {
     int64_t *base;       /* [nodes] ns since the begin, of those into which
                             there is no arc; far below 0 of others         */
     int64_t *at;         /* [nodes] ns since the begin, as played last      */
+    bool *beside;        /* [nodes] of a thread that goes on by itself     */
     size_t node_count;   /* the last one is after all others               */
     int64_t fixed_ns;    /* the last of those into which there is no arc   */
     uint32_t parts;      /* those of which more than the DataLoader is      */
@@ -78,8 +81,8 @@ struct tp_trace_replay {
 };
 
 /* Puts the arcs in an order in which they can be played; fills links, base,
- * fixed_ns, parts, loader and queued. arcs, at, node_count and origin_ns are
- * there. TP_E_MEMORY
+ * fixed_ns, parts, loader and queued. arcs, at, beside, node_count and
+ * origin_ns are there. TP_E_MEMORY
  * only. */
 enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
                                      struct tp_error *err);

@@ -10,13 +10,14 @@
 
 /* What a graph that can be played again is made with. */
 
-/* Gaps of a thread or a stream below this are its own: nobody hands over so
- * fast. */
+/* What begins later than this after all that it is known to wait for waits for
+ * something that nothing recorded explains. */
 enum { TP_PLAY_HAND_OVER_NS = 20000 };
 
 struct tp_play_lane {
     uint32_t lane;
-    size_t first, end; /* in tops */
+    size_t first, end; /* in tops                                        */
+    bool turns;        /* with others that do                            */
 };
 
 struct tp_play_build {

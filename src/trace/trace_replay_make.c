@@ -5,9 +5,11 @@
  * The graph of the critical path is taken and weighed anew: it was made to find
  * the longest chain, where waiting costs nothing, while here every node has to
  * be where it was. Its threads know nothing of each other; what one hands over
- * to another is found by who works while the other records nothing. Building
- * it from the events alone would be that graph's code a second time. O(n log
- * n) for n events of the window, times the threads for gaps.
+ * to another is found by who works while the other records nothing. Threads
+ * that take turns are played as if they were one: whether backward is on a
+ * thread of its own must not change what is won. Building it from the events
+ * alone would be that graph's code a second time. O(n log n) for n events of
+ * the window, times the threads for gaps.
  */
 #include "trace/trace_replay_make.h"
 
@@ -23,6 +25,11 @@
 /* Threads that others may wait for: those with most events. Training has a
  * handful, and looking through more than that would take long for no reason. */
 enum { THREADS = 64 };
+
+/* Of the time that threads would record something together by chance, so much
+ * at most where they take turns. In recordings of training it is below
+ * 0.01 for forward and backward pass, above 0.8 for others. */
+static const double most_together = 0.25;
 
 /* What of [from, to), ns since the begin, the main thread spends loading. */
 static int64_t loading(const struct tp_play_build *b, int64_t from, int64_t to)
@@ -177,7 +184,7 @@ static enum tp_status list_tops(struct tp_play_build *b, struct tp_error *err)
              end++) {
         }
         b->lanes[b->lane_count++] =
-            (struct tp_play_lane){(uint32_t)b->tops[i].key, i, end};
+            (struct tp_play_lane){(uint32_t)b->tops[i].key, i, end, false};
     }
     if (b->lane_count > 1)
         qsort(b->lanes, b->lane_count, sizeof *b->lanes, by_events);
@@ -195,42 +202,87 @@ static int64_t end_of(const struct tp_play_build *b, size_t top)
            b->maker->trace->events.duration[b->tops[top].event];
 }
 
-/* What a thread records within [from, to), and the last of it that ends there,
- * as its place in tops; TP_NO_NODE: none does. */
-static int64_t covered(const struct tp_play_build *b,
-                       const struct tp_play_lane *lane, int64_t from,
-                       int64_t to, uint32_t *last)
+/* Adds a thread to those that take turns, which record `all`, if it does: if
+ * what it records at the same time as they is far less than by chance. */
+static enum tp_status add_turns(const struct tp_play_build *b,
+                                struct tp_play_lane *lane,
+                                struct tp_intervals *all, struct tp_error *err)
 {
-    int64_t sum = 0;
-    size_t i;
-    *last = TP_NO_NODE;
-    TP_PARTITION_POINT(i, lane->end - lane->first,
-                       end_of(b, lane->first + i) <= from);
-    for (i += lane->first; i < lane->end && start_of(b, i) < to; i++) {
-        const int64_t start = start_of(b, i), end = end_of(b, i);
-        sum += (end < to ? end : to) - (start > from ? start : from);
-        if (end <= to && end > from)
-            *last = (uint32_t)i;
+    double own = 0, together = 0;
+    enum tp_status status = TP_OK;
+    for (size_t i = lane->first; i < lane->end; i++) {
+        own += (double)(end_of(b, i) - start_of(b, i));
+        together +=
+            (double)tp_intervals_within(all, start_of(b, i), end_of(b, i));
     }
-    return sum;
+    const double chance =
+        own * (double)tp_intervals_length(all) / (double)(b->to - b->from);
+    lane->turns = together <= most_together * chance;
+    for (size_t i = lane->first;
+         i < lane->end && lane->turns && status == TP_OK; i++)
+        status = tp_intervals_add(all, start_of(b, i), end_of(b, i), err);
+    tp_intervals_unite(all);
+    return status;
+}
+
+/* Finds the threads that take turns, from those with most events on. One that
+ * takes turns with some of them only is not among them: it would hold the
+ * others to the time at which it did something. */
+static enum tp_status find_turns(struct tp_play_build *b, struct tp_error *err)
+{
+    struct tp_intervals all = {0};
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < b->lane_count && i < THREADS && status == TP_OK; i++)
+        status = add_turns(b, &b->lanes[i], &all, err);
+    tp_intervals_clear(&all);
+    return status;
+}
+
+/* Marks the nodes of threads that take no turns, but for the main one. */
+static enum tp_status mark_beside(struct tp_play_build *b, struct tp_error *err)
+{
+    const struct tp_path_maker *m = b->maker;
+    const struct tp_events *events = &m->trace->events;
+    bool *beside = calloc(events->lane_count + 1, sizeof *beside);
+    if (!beside)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < b->lane_count; i++)
+        beside[b->lanes[i].lane] =
+            !b->lanes[i].turns &&
+            b->lanes[i].lane != m->trace->index.main_lane;
+    for (size_t i = 0; i < m->event_count; i++) {
+        const uint32_t event = m->event[i], node = m->node[event];
+        const uint8_t category = events->category[event];
+        const bool host = category == TP_EVENT_CPU_OP ||
+                          category == TP_EVENT_RUNTIME ||
+                          category == TP_EVENT_DRIVER;
+        b->replay->beside[node] = b->replay->beside[node + 1] =
+            host && beside[events->lane[event]];
+    }
+    free(beside);
+    return TP_OK;
 }
 
 /* For whom a thread waits that records nothing in [from, to): the end node of
- * that one's last event, or TP_NO_NODE. */
-static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
+ * what ended last there of the threads that it takes turns with; or
+ * TP_NO_NODE. */
+static uint32_t waited_for(const struct tp_play_build *b, size_t lane,
                            int64_t from, int64_t to)
 {
-    int64_t most = (to - from) / 2;
-    uint32_t found = TP_NO_NODE, last;
-    if (to - from < TP_PLAY_HAND_OVER_NS)
+    uint32_t found = TP_NO_NODE;
+    int64_t at = from;
+    if (!b->lanes[lane].turns)
         return TP_NO_NODE;
     for (size_t i = 0; i < b->lane_count && i < THREADS; i++) {
-        if (b->lanes[i].lane == lane)
+        const size_t first = b->lanes[i].first;
+        size_t n; /* events that have ended */
+        if (i == lane || !b->lanes[i].turns)
             continue;
-        const int64_t ns = covered(b, &b->lanes[i], from, to, &last);
-        if (ns >= most && last != TP_NO_NODE) {
-            most = ns + 1;
-            found = b->maker->node[b->tops[last].event] + 1;
+        TP_PARTITION_POINT(n, b->lanes[i].end - first,
+                           end_of(b, first + n) <= to);
+        if (n > 0 && end_of(b, first + n - 1) > at) {
+            at = end_of(b, first + n - 1);
+            found = b->maker->node[b->tops[first + n - 1].event] + 1;
         }
     }
     return found;
@@ -239,7 +291,7 @@ static uint32_t waited_for(const struct tp_play_build *b, uint32_t lane,
 /* The time of a thread between two nodes, `to` the start of an event of the
  * outermost level or the end of all. What another thread does not do while the
  * main one loads is loading, too: who pins batches waits for workers. */
-static enum tp_status add_outside(struct tp_play_build *b, uint32_t lane,
+static enum tp_status add_outside(struct tp_play_build *b, size_t lane,
                                   struct tp_trace_replay_arc arc, int64_t from,
                                   struct tp_error *err)
 {
@@ -264,6 +316,10 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
 {
     const struct tp_path_maker *m = b->maker;
     enum tp_status status = list_tops(b, err);
+    if (status == TP_OK)
+        status = find_turns(b, err);
+    if (status == TP_OK)
+        status = mark_beside(b, err);
     for (size_t l = 0; l < b->lane_count && status == TP_OK; l++) {
         const struct tp_play_lane *lane = &b->lanes[l];
         uint32_t before = b->begin;
@@ -271,7 +327,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
         for (size_t i = lane->first; i < lane->end && status == TP_OK; i++) {
             const uint32_t node = m->node[b->tops[i].event];
             status = add_outside(
-                b, lane->lane,
+                b, l,
                 (struct tp_trace_replay_arc){.from = before,
                                              .to = node,
                                              .ns = tp_play_time(b, node) - at},
@@ -281,7 +337,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
         }
         if (lane->lane == m->trace->index.main_lane && status == TP_OK)
             status = add_outside(
-                b, lane->lane,
+                b, l,
                 (struct tp_trace_replay_arc){.from = before,
                                              .to = b->finish,
                                              .ns = b->to - b->from - at},
@@ -317,22 +373,28 @@ static enum tp_status allocate(struct tp_play_build *b, struct tp_error *err)
     b->finish = (uint32_t)r->node_count - 1;
     r->base = malloc(r->node_count * sizeof *r->base);
     r->at = malloc(r->node_count * sizeof *r->at);
+    r->beside = calloc(r->node_count, sizeof *r->beside);
     b->nodes = malloc(r->node_count * sizeof *b->nodes);
     /* one for each of the path's, and what threads wait for; more may come */
     const size_t arcs = b->maker->arc_count + b->maker->event_count + 1;
     r->arcs = malloc(arcs * sizeof *r->arcs);
-    if (!r->base || !r->at || !b->nodes || !r->arcs)
+    if (!r->base || !r->at || !r->beside || !b->nodes || !r->arcs)
         return tp_fail_memory(err);
     r->arc_capacity = arcs;
     r->at[b->begin] = 0;
-    r->recorded_ns = b->to - b->from;
-    for (uint32_t node = 0; node < b->begin; node++) {
+    for (uint32_t node = 0; node < b->begin; node++)
         r->at[node] = tp_play_time(b, node);
-        r->recorded_ns =
-            r->at[node] > r->recorded_ns ? r->at[node] : r->recorded_ns;
-    }
     r->at[b->finish] = b->to - b->from;
     return TP_OK;
+}
+
+/* When the last node is that the end waits for. */
+static void find_recorded(struct tp_trace_replay *r)
+{
+    r->recorded_ns = 0;
+    for (size_t node = 0; node < r->node_count; node++)
+        if (!r->beside[node] && r->at[node] > r->recorded_ns)
+            r->recorded_ns = r->at[node];
 }
 
 enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
@@ -357,6 +419,8 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
         status = add_gaps(&b, err);
     if (status == TP_OK)
         status = tp_play_add_device(&b, err);
+    if (status == TP_OK)
+        find_recorded(replay);
     if (replay->origin_ns >= replay->recorded_ns)
         replay->origin_ns = 0; /* clocks that do not fit */
     replay->recorded_ns -= replay->origin_ns;

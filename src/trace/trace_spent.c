@@ -427,7 +427,7 @@ static enum tp_status charge_gaps(struct spending *s, size_t first, size_t end,
                                   struct tp_error *err)
 {
     struct tp_events *events = &s->trace->events;
-    static const char words[] = "the step's begin or end";
+    static const char words[] = "edge of the step";
     const uint32_t bound = tp_events_text(events, words, sizeof words - 1);
     enum tp_status status = bound == TP_NO_DETAIL ? tp_fail_memory(err) : TP_OK;
     size_t next = first, last = SIZE_MAX;

@@ -185,21 +185,69 @@ static bool is_typical(const struct tp_trace *trace, size_t step)
            trace->steps.rows[step].typical;
 }
 
-/* The last typical steps that follow each other, [*first, *end). */
-static void choose_steps(const struct tp_trace *trace,
-                         const struct tp_path_maker *maker, size_t *first,
-                         size_t *end)
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The typical step whose window is the median; of an even number of them the
+ * lower. TP_E_MEMORY only. */
+static enum tp_status find_median_step(const struct tp_trace *trace,
+                                       size_t *step, struct tp_error *err)
+{
+    const struct tp_step_row *rows = trace->steps.rows;
+    const size_t count = trace->steps.count;
+    double *us = malloc((count + 1) * sizeof *us);
+    size_t n = 0;
+    if (!us)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].typical)
+            us[n++] = rows[i].window_us;
+    if (n)
+        qsort(us, n, sizeof *us, by_value);
+    for (size_t i = 0; i < count && n; i++)
+        if (rows[i].typical && rows[i].window_us <= us[(n - 1) / 2] &&
+            rows[i].window_us >= us[(n - 1) / 2])
+            *step = i;
+    free(us);
+    return TP_OK;
+}
+
+/* Whether other ranks' traces may be played together with this one: they have
+ * to choose the same steps, which they would not by their times. */
+static bool has_peers(const struct tp_trace *trace)
+{
+    return !trace->alone && trace->events.rank >= 0;
+}
+
+/* The steps that are played, [*first, *end): the median one, or the last
+ * typical one where ranks have to agree, and typical ones beside it. */
+static enum tp_status choose_steps(const struct tp_trace *trace,
+                                   const struct tp_path_maker *maker,
+                                   size_t *first, size_t *end,
+                                   struct tp_error *err)
 {
     const struct tp_step *steps = trace->index.steps;
-    size_t last = trace->index.step_count;
+    const size_t count = trace->index.step_count;
+    size_t last = count;
     while (last > 0 && !is_typical(trace, last - 1))
         last--;
-    *end = last > 0 ? last : trace->index.step_count;
-    *first = *end - 1;
+    *first = (last > 0 ? last : count) - 1;
+    if (!has_peers(trace) && trace->steps.count == count &&
+        find_median_step(trace, first, err) != TP_OK)
+        return TP_E_MEMORY;
+    *end = *first + 1;
+    while (*end < last && is_typical(trace, *end) &&
+           tp_path_events(maker, steps[*first].from, steps[*end].to) <=
+               TP_WHAT_IF_EVENTS)
+        ++*end;
     while (last > 0 && *first > 0 && is_typical(trace, *first - 1) &&
            tp_path_events(maker, steps[*first - 1].from, steps[*end - 1].to) <=
                TP_WHAT_IF_EVENTS)
         --*first;
+    return TP_OK;
 }
 
 enum tp_status tp_what_if_make(struct tp_trace *trace,
@@ -208,16 +256,18 @@ enum tp_status tp_what_if_make(struct tp_trace *trace,
 {
     struct what_if w = {.trace = trace, .steps = 1};
     struct tp_step span = tp_path_extent(maker);
+    enum tp_status status = TP_OK;
     if (trace->index.step_count > 0) {
         size_t first, end;
-        choose_steps(trace, maker, &first, &end);
+        status = choose_steps(trace, maker, &first, &end, err);
+        if (status != TP_OK)
+            return status;
         span.from = trace->index.steps[first].from;
         span.to = trace->index.steps[end - 1].to;
         w.first_step = trace->index.steps[first].number;
         w.steps = (int64_t)(end - first);
     }
-    enum tp_status status =
-        tp_trace_replay_make(maker, span.from, span.to, &w.replay, err);
+    status = tp_trace_replay_make(maker, span.from, span.to, &w.replay, err);
     if (status == TP_OK &&
         !(w.ns = malloc((w.replay.arc_count + 1) * sizeof *w.ns)))
         status = tp_fail_memory(err);

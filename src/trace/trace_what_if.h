@@ -6,9 +6,10 @@
 
 /*
  * trace->what_if: how long steps would take if something took no time, by
- * playing them again (trace_replay.h, with what that assumes). Of the last
- * typical steps that follow each other, as many as have TP_WHAT_IF_EVENTS host
- * events, one at least; without steps of the whole trace. TP_E_MEMORY only.
+ * playing them again (trace_replay.h, with what that assumes). Of the step of
+ * median time, or the last typical one of a rank among others, with the typical
+ * ones beside it up to TP_WHAT_IF_EVENTS host events; without steps of the
+ * whole trace. TP_E_MEMORY only.
  */
 enum tp_status tp_what_if_make(struct tp_trace *trace,
                                struct tp_path_maker *maker,

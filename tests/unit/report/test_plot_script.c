@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "figures/trace_colours.h"
 #include "report/plot_quote.h"
 #include "tests/unit/support/all_panels.h"
 #include "tests/unit/support/cpu_limit.h"
@@ -225,6 +226,63 @@ static bool has_entry(const struct tp_panel *panels, size_t count,
     const bool has = legend && strstr(legend, title);
     tp_text_clear(&script);
     return has;
+}
+
+/* One legend serves panels that have something in common; others have their
+ * own, with the lines and points that they draw. */
+Test(plot_script, panels_have_one_legend_or_their_own)
+{
+    const struct tp_panel_series first[] = {{"a", xy, 3, 1}, {"b", xy, 3, 2}};
+    const struct tp_panel_series like[] = {{"b", xy, 3, 2}, {"c", xy, 3, 3}};
+    const struct tp_panel_series apart[] = {{"c", xy, 3, 3}, {"d", xy, 3, 4}};
+    const struct tp_panel_series against[] = {{"b", xy, 3, 1}, {"a", xy, 3, 2}};
+    const struct tp_panel_series *const second[] = {like, apart, against};
+    for (int i = 0; i < 3; i++) {
+        const struct tp_panel both[] = {
+            make_panel(TP_PANEL_LINES, "1", first, 2),
+            make_panel(TP_PANEL_LINES, "2", second[i], 2)};
+        const struct tp_figure figure = make_figure("tiny", both, 2);
+        struct tp_text script = {0};
+        tp_plot_script(&figure, "png", &script);
+        const char *text = tp_text_get(&script);
+        cr_expect_eq(strstr(text, "\n# legend\n") != NULL, i == 0, "%d", i);
+        cr_expect_eq(strstr(text, "set key at screen") != NULL, i > 0, "%d", i);
+        tp_text_clear(&script);
+    }
+}
+
+/* A bar by itself is no wall: the axis has room for four. */
+Test(plot_script, few_rows_leave_air)
+{
+    const double values[] = {0, 3};
+    const struct tp_panel_series series = {"s", values, 1, 0};
+    struct tp_panel panel = make_panel(TP_PANEL_BARS, "t", &series, 1);
+    panel.y = (struct tp_axis){
+        .scale = TP_SCALE_ROWS, .tics = rows, .tic_count = 1};
+    const struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text script = {0};
+    tp_plot_script(&figure, "png", &script);
+    cr_expect_not_null(strstr(tp_text_get(&script), "set yrange [2.1:-2.1]"),
+                       "%s", tp_text_get(&script));
+    tp_text_clear(&script);
+}
+
+/* What a colour means is in the script, and only of those that are used. */
+Test(plot_script, colours_of_traces)
+{
+    const struct tp_panel_series series = {
+        "a", xy, 3, TP_TRACE_LOADER_COLOUR};
+    const struct tp_panel panel = make_panel(TP_PANEL_LINES, "t", &series, 1);
+    const struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text script = {0};
+    char wanted[64];
+    tp_plot_script(&figure, "png", &script);
+    snprintf(wanted, sizeof wanted, "set linetype %d lc rgb '%s'",
+             TP_TRACE_LOADER_COLOUR, tp_trace_rgb(TP_TRACE_LOADER_COLOUR));
+    cr_expect_not_null(strstr(tp_text_get(&script), wanted), "no %s", wanted);
+    cr_expect_null(
+        strstr(tp_text_get(&script), tp_trace_rgb(TP_TRACE_COMM_COLOUR + 4)));
+    tp_text_clear(&script);
 }
 
 Test(plot_script, a_legend_names_what_is_drawn)

@@ -217,6 +217,135 @@ Test(trace_what_if, threads_wait_for_each_other)
     trace_file_close(&trace);
 }
 
+/* Steps of operators with `python_us` after each, of which those of the
+ * backward pass are on a thread of their own, or every second one is. */
+enum threads { ONE, BACKWARD, EVERY_SECOND };
+static void make_threads(enum threads threads, double python_us,
+                         struct tp_trace *trace)
+{
+    struct trace_maker maker;
+    size_t size;
+    trace_maker_begin(&maker, -1, 0);
+    for (int step = 0; step < 3; step++) {
+        trace_maker_step_begin(&maker);
+        for (int i = 0; i < 16; i++) {
+            const bool backward = i >= 8;
+            maker.thread = threads == BACKWARD       ? backward
+                           : threads == EVERY_SECOND ? i % 2
+                                                     : 0;
+            trace_maker_op(&maker, backward ? "MmBackward0" : "aten::mm",
+                           backward ? 150 : 100, 10);
+            maker.thread = 0;
+            trace_maker_python(&maker, python_us);
+        }
+        trace_maker_op(&maker, "aten::add_", 40, 10);
+        trace_maker_step_end(&maker);
+    }
+    trace_text_read(trace_maker_end(&maker, &size), trace);
+    cr_assert_eq(tp_trace_steps(trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_paths(trace, NULL), TP_OK);
+    trace_maker_clear(&maker);
+}
+
+/* The same events win the same, on whichever threads: also where a thread
+ * records little of what it does, or hands over at once. */
+Test(trace_what_if, one_thread_or_two)
+{
+    static const double python_us[] = {0, 10, 50, 400};
+    for (size_t i = 0; i < sizeof python_us / sizeof *python_us; i++) {
+        struct tp_trace one, two;
+        make_threads(ONE, python_us[i], &one);
+        const struct tp_what_if_row *ops = find(&one, TP_WHAT_IF_OPS, "");
+        cr_assert_not_null(ops);
+        cr_expect(ops->won > 0.2, "%g", ops->won);
+        for (enum threads t = BACKWARD; t <= EVERY_SECOND; t++) {
+            make_threads(t, python_us[i], &two);
+            cr_assert_eq(two.what_if.count, one.what_if.count);
+            for (size_t k = 0; k < one.what_if.count; k++) {
+                const struct tp_what_if_row *a = &one.what_if.rows[k];
+                const struct tp_what_if_row *b =
+                    find(&two, a->changed, a->name);
+                cr_assert(b, "%s %s", a->change, a->name);
+                cr_expect_float_eq(a->won, b->won, 0.01, "%g us, %d, %s %s: "
+                                   "%g and %g", python_us[i], (int)t,
+                                   a->change, a->name, a->won, b->won);
+            }
+            trace_file_close(&two);
+        }
+        trace_file_close(&one);
+    }
+}
+
+/* Two threads that work at the same time, each on its own, do not wait for
+ * each other: that the second one is faster wins nothing, and that it does
+ * something as late as ever holds nobody up. */
+Test(trace_what_if, threads_side_by_side)
+{
+    char text[65536];
+    int length = snprintf(text, sizeof text, "{\"traceEvents\": [");
+    for (int i = 0; i < 200; i++) {
+        const bool second = i % 2;
+        length += snprintf(
+            text + length, sizeof text - (size_t)length,
+            "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\","
+            " \"pid\": 1, \"tid\": %d, \"ts\": %d, \"dur\": %d}",
+            i ? "," : "", second ? "own" : "aten::mm", second ? 2 : 1,
+            i / 2 * (second ? 130 : 150), second ? 60 : 100);
+    }
+    length += snprintf(
+        text + length, sizeof text - (size_t)length,
+        ",{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\":"
+        " \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": 10,"
+        " \"dur\": 5, \"args\": {\"correlation\": 1}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0,"
+        " \"tid\": 7, \"ts\": 16, \"dur\": 5, \"args\": {\"stream\": 7,"
+        " \"device\": 0, \"correlation\": 1}}]}");
+    cr_assert_lt((size_t)length, sizeof text);
+    struct tp_trace trace;
+    trace_text_read(text, &trace);
+    cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_paths(&trace, NULL), TP_OK);
+    const struct tp_what_if_row *row =
+        find(&trace, TP_WHAT_IF_OPERATOR, "own");
+    cr_assert_not_null(row);
+    cr_expect_float_eq(row->won, 0, 1e-6, "%g", row->won);
+    row = find(&trace, TP_WHAT_IF_OPERATOR, "aten::mm");
+    cr_assert_not_null(row);
+    cr_expect_float_eq(row->won_us, 100 * 50, 50, "%g", row->won_us);
+    trace_file_close(&trace);
+}
+
+/* Of more steps than are played the one of median time is: the last of these,
+ * a quarter faster, is as typical; ranks play the last one together. */
+Test(trace_what_if, median_step)
+{
+    for (int rank = -1; rank <= 1; rank++) {
+        struct trace_maker maker;
+        struct tp_trace trace;
+        size_t size;
+        trace_maker_begin(&maker, rank, rank + 1);
+        for (int step = 0; step < 5; step++) {
+            trace_maker_step_begin(&maker);
+            for (int i = 0; i < TP_WHAT_IF_EVENTS / 2; i++)
+                trace_maker_op(&maker, "aten::mm", step < 4 ? 20 + step : 15,
+                               5);
+            trace_maker_step_end(&maker);
+        }
+        trace_text_read(trace_maker_end(&maker, &size), &trace);
+        trace.alone = rank < 1;
+        cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
+        cr_assert_eq(tp_trace_paths(&trace, NULL), TP_OK);
+        const struct tp_step_row *steps = trace.steps.rows;
+        cr_assert_eq(trace.steps.count, 5);
+        cr_assert(steps[4].typical);
+        cr_expect_eq(trace.what_if.rows->steps, 1);
+        cr_expect_eq(trace.what_if.rows->first_step,
+                     steps[rank < 1 ? 1 : 4].step, "%d", rank);
+        trace_maker_clear(&maker);
+        trace_file_close(&trace);
+    }
+}
+
 /* A launch whose call takes `call` us, after which the kernel begins once
  * `late` us have passed since the call began; and what is left of the 11 ms
  * with a change, us. NaN: nobody asks. A kernel of this name was launched

@@ -596,6 +596,39 @@ Test(trace_verdict, means_without_odd_steps)
     judged_run_clear(&it);
 }
 
+/* A last step that the end of the recording cut is in no mean, also not in that
+ * of all steps; a whole one is. */
+Test(trace_verdict, means_without_cut_steps)
+{
+    const struct recipe usual = {.kernel_us = 400};
+    double whole = 0;
+    for (int cut = 0; cut < 2; cut++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++)
+            make_step(&maker, &usual, false);
+        if (cut) {
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 10);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_means means =
+            tp_trace_step_means(it.run.traces, 1);
+        cr_expect_eq(means.steps, STEPS);
+        cr_expect_eq(means.all_steps, STEPS + cut);
+        cr_expect_eq(means.cut, cut);
+        cr_expect_eq(means.warm_ups + means.odd, 0);
+        cr_expect_float_eq(means.all_steps_s, means.step_s, 1e-12);
+        cr_expect(!cut || fabs(means.all_steps_s - whole) < 1e-9, "%g",
+                  means.all_steps_s);
+        whole = means.all_steps_s;
+        judged_run_clear(&it);
+    }
+}
+
 /* Two thirds of the time the GPU copies batches: busy, but not healthy. */
 Test(trace_verdict, copies)
 {
