@@ -60,15 +60,16 @@ static const char *title_of(struct tp_fig *fig, const struct tp_trace_run *run,
     const struct tp_trace *it = &run->traces[trace];
     const struct tp_what_if_row *row = it->what_if.rows;
     const char *label = tp_trace_label(fig, run, trace);
+    const double ms = row->step_us / 1e3;
+    const char *time = tp_fig_text(fig, "%.*f ms", ms < 10 ? 3 : 1, ms);
     if (!tp_trace_has_steps(it))
-        return tp_fig_text(fig, "%s: %.3f ms in all", label,
-                           row->step_us / 1e3);
+        return tp_fig_text(fig, "%s: %s in all", label, time);
     if (row->steps == 1)
-        return tp_fig_text(fig, "%s: step %lld, %.3f ms", label,
-                           (long long)row->first_step, row->step_us / 1e3);
-    return tp_fig_text(fig, "%s: %lld steps from %lld on, %.3f ms each", label,
+        return tp_fig_text(fig, "%s: step %lld, %s", label,
+                           (long long)row->first_step, time);
+    return tp_fig_text(fig, "%s: %lld steps from %lld on, %s each", label,
                        (long long)row->steps, (long long)row->first_step,
-                       row->step_us / 1e3);
+                       time);
 }
 
 /* The most that is won in some panel, %: all have one axis. */

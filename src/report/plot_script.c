@@ -501,7 +501,9 @@ static size_t title_room(const struct tp_axis *y, const struct place *place)
         widest = width > widest ? width : widest;
     }
     widest = widest > most ? most : widest;
-    return all > widest - 5 ? all - (widest - 5) : 1;
+    /* the axes beside wide names are as wide as the title may be */
+    const size_t lost = widest - 5 + (widest > 28 ? 3 : 0);
+    return all > lost ? all - lost : 1;
 }
 
 /* What a title says behind its colon are numbers: names before it are cut. */
