@@ -40,10 +40,12 @@ enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
         return tp_fail_memory(err);
     void *old, *grown;
     memcpy(&old, array, sizeof old);
-    grown = realloc(old, room * size);
+    /* calloc takes the system's pages as zeros */
+    grown = old ? realloc(old, room * size) : calloc(room, size);
     if (!grown)
         return tp_fail_memory(err);
-    memset((char *)grown + *capacity * size, 0, (room - *capacity) * size);
+    if (old)
+        memset((char *)grown + *capacity * size, 0, (room - *capacity) * size);
     memcpy(array, &grown, sizeof grown);
     *capacity = room;
     return TP_OK;

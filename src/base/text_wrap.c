@@ -68,6 +68,11 @@ size_t tp_utf8_columns(const char *bytes, size_t length)
 {
     size_t columns = 0;
     for (size_t i = 0, step; i < length; i += step) {
+        if (bytes[i] >= ' ' && bytes[i] <= '~') { /* most of all            */
+            step = 1;
+            columns++;
+            continue;
+        }
         step = color_length(bytes + i, length - i);
         if (step)
             continue;

@@ -208,6 +208,7 @@ static bool make_dataset(struct writer *w, hid_t file)
         (!is_mostly_text(w) && !add_filter(w, H5Z_FILTER_SHUFFLE, NULL)) ||
         !add_filter(w, H5Z_FILTER_DEFLATE, &(unsigned){DEFLATE_LEVEL}) ||
         H5Pset_attr_phase_change(w->properties, COMPACT, COMPACT) < 0 ||
+        H5Pset_fill_time(w->properties, H5D_FILL_TIME_NEVER) < 0 ||
         H5Pset_obj_track_times(w->properties, 0) < 0 ||
         !make_group(file, w->table->name))
         return false;
@@ -257,17 +258,20 @@ static bool write_rows(struct writer *w, size_t first)
     return done;
 }
 
-static bool put_text(hid_t object, hid_t scalar, const char *name,
+static size_t text_length(const char *value)
+{
+    const size_t length = strlen(value);
+    return length ? length : 1;
+}
+
+static bool put_text(hid_t object, hid_t scalar, hid_t type, const char *name,
                      const char *value)
 {
-    size_t length = strlen(value);
-    hid_t type = text_type(length ? length : 1);
     hid_t attribute =
         H5Acreate2(object, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
     bool done = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
     if (attribute >= 0)
         H5Aclose(attribute);
-    H5Tclose(type);
     return done;
 }
 
@@ -275,7 +279,9 @@ static bool add_text_attribute(hid_t object, const char *name,
                                const char *value)
 {
     hid_t space = H5Screate(H5S_SCALAR);
-    bool done = put_text(object, space, name, value);
+    hid_t type = text_type(text_length(value));
+    bool done = put_text(object, space, type, name, value);
+    H5Tclose(type);
     H5Sclose(space);
     return done;
 }
@@ -294,15 +300,28 @@ static bool add_integer_attribute(hid_t object, const char *name,
     return done;
 }
 
+/* Units of one length are of one type: to make it costs as much as to write
+ * them. */
 static bool add_units(const struct writer *w)
 {
+    enum { MOST = 16 };
     char name[128];
-    hid_t scalar = H5Screate(H5S_SCALAR);
+    hid_t scalar = H5Screate(H5S_SCALAR), types[MOST] = {0};
     bool done = scalar >= 0;
     for (size_t i = 0; done && i < w->table->column_count; i++) {
+        const char *unit = w->table->columns[i].unit;
+        const size_t length = text_length(unit);
+        hid_t own = 0, *type = length < MOST ? &types[length] : &own;
         snprintf(name, sizeof name, "%s.unit", w->table->columns[i].name);
-        done = put_text(w->dataset, scalar, name, w->table->columns[i].unit);
+        if (*type == 0)
+            *type = text_type(length);
+        done = put_text(w->dataset, scalar, *type, name, unit);
+        if (own > 0)
+            H5Tclose(own);
     }
+    for (int i = 0; i < MOST; i++)
+        if (types[i] > 0)
+            H5Tclose(types[i]);
     if (scalar >= 0)
         H5Sclose(scalar);
     return done;
