@@ -172,13 +172,13 @@ static enum tp_verdict pick_without_device(const struct tp_trace *trace,
     return best;
 }
 
-/* The causes of line 3. */
-static enum tp_verdict pick(const struct tp_trace *trace,
-                            const struct tp_trace_limits *limits, double *share)
+enum tp_verdict tp_trace_verdict_pick(const struct tp_trace *trace,
+                                      const struct tp_trace_limits *limits,
+                                      double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double *limit = limits->values;
-    const struct cause causes[] = {
+    const struct cause causes[] = { /* of line 3 */
         {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
                                           : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
@@ -477,7 +477,8 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
                                      const struct tp_trace *trace)
 {
     double share;
-    const enum tp_verdict verdict = pick(trace, &judged->limits, &share);
+    const enum tp_verdict verdict =
+        tp_trace_verdict_pick(trace, &judged->limits, &share);
     const char *sentence = describe(judged, trace, verdict, share);
     const char *untimed = tp_trace_untimed_words(judged, trace);
     if (*untimed)

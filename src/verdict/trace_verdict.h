@@ -52,6 +52,12 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err);
 
+/* The line that holds for a trace; *share: of W, or of what its rows `idle` and
+ * `busy` are of. */
+enum tp_verdict tp_trace_verdict_pick(const struct tp_trace *trace,
+                                      const struct tp_trace_limits *limits,
+                                      double *share);
+
 /* The scenario of memory that is taken and given back all the time, from the
  * driver (the verdict says allocation) or from the allocator's cache. */
 #define TP_SCENARIO_CHURN "memory_churn"
