@@ -412,6 +412,10 @@ bool tp_trace_keep(struct tp_events *events,
                    struct tp_event_before *memory,
                    struct tp_trace_event *event, int64_t offset)
 {
+    if (is(event->category, TP_EVENT_ADDED)) {
+        events->added++;
+        return true;
+    }
     events->seen += event->phase != 0;
     switch (event->phase) {
     case 'X':

@@ -137,6 +137,7 @@ static enum tp_trace_end read_one(struct walk *walk)
     if (object && parse_repaired(walk, &parsed))
         return parsed;
     if (!end && !walk->next.next && walk->last) { /* cut off */
+        walk->events->array_end = offset_of(walk);
         walk->at = walk->piece->length;
         return TP_TRACE_WHOLE;
     }

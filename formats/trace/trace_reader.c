@@ -189,9 +189,12 @@ static enum tp_status merge(struct worker *worker, enum tp_trace_end end,
         return tp_fail_memory(err);
     enum tp_status status =
         tp_events_merge(reading->events, &worker->events, err);
+    if (worker->events.array_end > 0)
+        reading->events->array_end = worker->events.array_end;
     if (status == TP_OK && end == TP_TRACE_ENDED) {
         status = keep_tail(worker, 1 + at, err);
         reading->ended = true;
+        reading->events->array_end = reading->tail_offset - 1;
         atomic_store(&reading->ended_hint, true);
     }
     return status;
@@ -369,7 +372,10 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
 static enum tp_status read_around(struct reading *reading, struct tp_error *err)
 {
     bool object = reading->head.root == TP_TRACE_ROOT_OBJECT;
+    reading->events->is_list = !object;
     enum tp_status status = object ? read_head(reading, err) : TP_OK;
+    if (!reading->ended && reading->events->array_end == 0)
+        reading->events->array_end = (int64_t)reading->events->bytes;
     if (!reading->ended || reading->input.cut)
         count_cut(reading->events);
     else if (status == TP_OK && object)
@@ -403,6 +409,25 @@ static enum tp_status read_array(struct reading *reading, struct tp_pool *pool,
     return reading->status;
 }
 
+/* Linux has no process of a number above 2^22. */
+static void find_free_pid(struct tp_events *events)
+{
+    static const int64_t first = (1 << 22) + 1;
+    uint8_t *taken = calloc(events->lane_count + 1, 1);
+    events->free_pid = first;
+    for (size_t i = 0; taken && i < events->lane_count; i++) {
+        const uint32_t text = events->lanes[i].pid;
+        const int64_t pid = tp_digits_value(tp_events_get(events, text),
+                                            events->texts.lengths[text]);
+        if (pid >= first && pid - first < (int64_t)events->lane_count)
+            taken[pid - first] = 1;
+    }
+    while (taken && taken[events->free_pid - first])
+        events->free_pid++;
+    events->arena.failed |= !taken;
+    free(taken);
+}
+
 /* Reads from an input that was opened, and closes it. */
 static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
                                  struct tp_error *err)
@@ -415,6 +440,7 @@ static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
         status = read_around(reading, err);
     if (status == TP_OK)
         status = tp_trace_check_kind(reading->events, err);
+    find_free_pid(reading->events);
     if (status == TP_OK)
         status = tp_events_finish(reading->events, err);
     tp_text_clear(&reading->carry);

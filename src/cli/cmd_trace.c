@@ -2,10 +2,12 @@
 /*
  * tprof-analyze trace --trace_dir DIR: from profiler traces to trace.h5,
  * trace_report.txt, trace_findings.json and figures, with the verdict on
- * stdout; with --compare, to trace_compare.h5, .txt, .json and figures.
+ * stdout, and with --annotate to the trace with tracks; with --compare, to
+ * trace_compare.h5, .txt, .json and figures.
  */
 #include <string.h>
 
+#include "cli/annotated.h"
 #include "cli/frame.h"
 #include "cli/scripts.h"
 #include "config.h"
@@ -62,7 +64,7 @@ static enum tp_status check(void *session, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare has no findings: no --fail_on or --scripts");
     s->limits = tp_trace_limits_default();
-    enum tp_status status = TP_OK;
+    enum tp_status status = tp_annotated_check(options, err);
     for (size_t i = 0; i < options->thresholds.count && status == TP_OK; i++)
         status =
             tp_trace_limits_set(&s->limits, options->thresholds.texts[i], err);
@@ -100,6 +102,7 @@ static enum tp_status collect(struct session *s, const char *const *roots,
         .stop = &tp_interrupted,
         .roofs = s->roofs,
         .compared = s->frame.options->compare,
+        .annotated = s->frame.options->annotate != NULL,
         .group_by = {s->frame.options->group_by,
                      (size_t)s->frame.options->stack_depth},
         .is_frame = s->frame.options->scripts ? tp_scripts_is_frame : NULL,
@@ -209,6 +212,8 @@ static enum tp_status read_traces(void *session, struct tp_error *err)
     if (status == TP_OK && s->run.trace_count == 0)
         status = nothing_found(s, &s->run, options->inputs[0], err);
     if (status == TP_OK)
+        status = tp_annotated_plan(options, &s->run, err);
+    if (status == TP_OK)
         status = tp_trace_judge(&s->run, &s->limits, &s->judged, err);
     if (status == TP_OK)
         status =
@@ -296,6 +301,13 @@ static void add_comparison_json(const void *session, struct tp_text *text)
     tp_compare_report_json(&report, text);
 }
 
+static enum tp_status write_annotated(const void *session,
+                                      struct tp_error *err)
+{
+    const struct session *s = session;
+    return tp_annotated_write(s->frame.options, &s->run, &s->judged, err);
+}
+
 static void add_text(const void *session, const struct tp_report_style *style,
                      struct tp_text *text)
 {
@@ -350,6 +362,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .read = read_traces,
         .write = write_results,
         .draw = draw,
+        .elsewhere = write_annotated,
         .text = add_text,
         .json = add_json,
         .findings_json = add_findings,

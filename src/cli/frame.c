@@ -202,7 +202,11 @@ static enum tp_status write_results(struct tp_frame *frame,
     }
     frame->options = options;
     free(staging);
-    return status == TP_OK ? write_json(frame, err) : status;
+    if (status == TP_OK)
+        status = write_json(frame, err);
+    return status == TP_OK && frame->steps->elsewhere
+               ? frame->steps->elsewhere(frame, err)
+               : status;
 }
 
 /* Whether another process has the result, and this one only reads. */

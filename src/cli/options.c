@@ -37,8 +37,7 @@ static const struct tp_option_choice group_choices[] = {
     {"none", TP_GROUP_NONE},
     {"shape", TP_GROUP_SHAPE},
     {"stack", TP_GROUP_STACK},
-    {"module", TP_GROUP_MODULE},
-    {NULL, 0}};
+    {"module", TP_GROUP_MODULE}, {NULL, 0}};
 static const char *const forms[] = {"text", "json", NULL};
 static const char *const check_forms[] = {"text", "json", "sarif", NULL};
 static const char *const pairs_modes[] = {"all", "base", "none", NULL};
@@ -70,6 +69,10 @@ const struct tp_option tp_option_table[] = {
      .initial = "50",
      .help = "alarms within so many iterations are one",
      .commands = FOR_ROWS},
+    {.name = "annotate",
+     TEXT(annotate, "FILE"),
+     .help = "write the trace again, with what was found in it",
+     .commands = TP_FOR_TRACE},
     {.name = "autodiff",
      FLAG(autodiff),
      .help = "compute operators again, to tell which one adds error",

@@ -71,6 +71,7 @@ struct tp_options {
     const char *gpu;         /* NULL when not given                       */
     int group_by;            /* enum tp_group_by                          */
     uint64_t stack_depth;    /* frames                                    */
+    const char *annotate;    /* a file or a folder; NULL when not given   */
     const char *output_json, *sort; /* of traces; NULL when not given     */
     uint64_t top;
     bool compare;

@@ -470,6 +470,7 @@ static void merge_repairs(struct tp_events *into, const struct tp_events *from)
     }
     into->seen += from->seen;
     into->begins += from->begins;
+    into->added += from->added;
 }
 
 enum tp_status tp_events_merge(struct tp_events *into,

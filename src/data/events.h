@@ -152,6 +152,10 @@ enum tp_repair {
     TP_REPAIRS
 };
 
+/* The category of events that this program adds to a trace (--annotate): they
+ * are read as if they were not there. */
+#define TP_EVENT_ADDED "tprof-analyze"
+
 /* One line for people: "unescaped quotes in strings". */
 const char *tp_repair_name(enum tp_repair repair);
 
@@ -208,6 +212,11 @@ struct tp_events {
     uint64_t untimed[TP_EVENT_CATEGORIES], zeroed[TP_EVENT_CATEGORIES];
     int64_t first_repair[TP_REPAIRS]; /* byte in the JSON; -1              */
     int64_t truncated_at;       /* byte in the JSON; -1: whole             */
+    int64_t array_end;          /* byte in the JSON behind the last event that
+                                   is whole: the ']', or what is cut off   */
+    bool is_list;               /* that array is all there is              */
+    int64_t free_pid;           /* a number that is no pid of an event     */
+    uint64_t added;             /* events of TP_EVENT_ADDED                */
 };
 
 /* The number of `text`, which is added if new; "" is 0. TP_NO_DETAIL when

@@ -10,6 +10,7 @@
 #include "trace/trace_device.h"
 #include "trace/trace_index.h"
 #include "trace/trace_rows.h"
+#include "trace/trace_track_rows.h"
 
 /*
  * Profiler traces: what is known of one trace, and of all of a run.
@@ -63,6 +64,12 @@ struct tp_trace {
     bool compared;           /* spent is wanted; set before rows are made  */
     TP_ROWS(tp_spent_row) spent;
     int64_t spent_steps;     /* typical steps that it is of; 0: it is of W */
+    bool annotated;          /* the next ones are wanted; set before, too  */
+    TP_ROWS(tp_step_span_row) step_spans;
+    TP_ROWS(tp_stretch_row) stretches;
+    TP_ROWS(tp_piece_row) pieces;
+    TP_ROWS(tp_arrow_row) arrows;
+    TP_ROWS(tp_level_row) levels;
     struct tp_idle_row idle;
     /* Kernels only: how many, and how much time, per bin of duration.     */
     uint64_t kernel_count[TP_KERNEL_BINS];

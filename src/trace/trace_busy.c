@@ -17,6 +17,7 @@
 #include "trace/trace.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
+#include "trace/trace_tracks.h"
 
 /* The unions of one definition. */
 struct device_sets {
@@ -75,8 +76,8 @@ static enum tp_status collect(const struct tp_trace *trace,
 }
 
 /* What of communication and copies nothing else hides. */
-static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
-                             struct tp_error *err)
+static enum tp_status expose(struct tp_trace *trace, struct device_sets *sets,
+                             struct tp_busy_row *row, struct tp_error *err)
 {
     struct tp_intervals *alone = &sets->scratch[0];
     struct tp_intervals *rest = &sets->scratch[1];
@@ -84,6 +85,10 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
         tp_intervals_subtract(&sets->communication, &sets->compute, alone, err);
     if (status) {
         return status;
+    }
+    const bool window = row->span == TP_BUSY_WINDOW;
+    if (window) {
+        tp_tracks_exposed(trace, true, false, alone);
     }
     const int64_t all = tp_intervals_length(&sets->communication);
     const int64_t exposed = tp_intervals_length(alone);
@@ -100,6 +105,10 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
         status = tp_intervals_subtract(alone, &sets->transfers, rest, err);
         row->exposed_transfer_us =
             row->exposed_memory_us - (double)tp_intervals_length(rest) / 1e3;
+    }
+    if (!status && window) {
+        tp_tracks_exposed(trace, false, false, alone);
+        tp_tracks_exposed(trace, false, true, rest);
     }
     return status;
 }
@@ -131,7 +140,7 @@ static enum tp_status add_row(struct tp_trace *trace, enum tp_busy_span span,
         row.compute_us = microseconds(&sets.compute);
         row.communication_us = microseconds(&sets.communication);
         row.memory_us = microseconds(&sets.copies);
-        status = expose(&sets, &row, err);
+        status = expose(trace, &sets, &row, err);
     }
     if (!status) {
         status = tp_grow(&trace->busy.rows, &trace->busy.capacity,

@@ -22,21 +22,11 @@
 #include "trace/trace_queued.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
-
-/* In order of priority. */
-enum cause {
-    CAUSE_QUEUED,
-    CAUSE_ALLOC,
-    CAUSE_DATALOADER,
-    CAUSE_BLOCKING,
-    CAUSE_LAUNCH,
-    CAUSE_CPU_OP,
-    CAUSES, /* and none of them */
-};
+#include "trace/trace_tracks.h"
 
 struct causes {
     struct tp_interval window;
-    struct tp_intervals sets[CAUSES]; /* moments of W, busy or idle */
+    struct tp_intervals sets[TP_IDLE_NONE]; /* moments of W, busy or idle */
     struct tp_intervals busy, idle;
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
@@ -48,7 +38,7 @@ struct causes {
 
 static void clear(struct causes *causes)
 {
-    for (int i = 0; i < CAUSES; i++) {
+    for (int i = 0; i < TP_IDLE_NONE; i++) {
         tp_intervals_clear(&causes->sets[i]);
     }
     tp_intervals_clear(&causes->busy);
@@ -61,20 +51,23 @@ static void clear(struct causes *causes)
     free(causes->ends);
 }
 
-static enum cause cause_of_call(const struct tp_trace *trace, uint32_t event)
+static enum tp_idle_cause cause_of_call(const struct tp_trace *trace,
+                                        uint32_t event)
 {
     const uint32_t kinds = trace->index.kinds[trace->events.name[event]];
     if (kinds & TP_NAME_DRIVER_ALLOC) {
-        return CAUSE_ALLOC;
+        return TP_IDLE_ALLOC;
     }
     if (tp_trace_blocks(trace, event)) {
-        return CAUSE_BLOCKING;
+        return TP_IDLE_BLOCKING;
     }
-    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? CAUSE_LAUNCH : CAUSES;
+    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? TP_IDLE_LAUNCH
+                                                        : TP_IDLE_NONE;
 }
 
-/* What a host event stands for; CAUSES: nothing, as a step or other calls. */
-static enum cause cause_of(const struct tp_trace *trace, uint32_t event)
+/* What a host event stands for; TP_IDLE_NONE: nothing, as a step or other
+ * calls. */
+static enum tp_idle_cause cause_of(const struct tp_trace *trace, uint32_t event)
 {
     const struct tp_events *events = &trace->events;
     const uint32_t kinds = trace->index.kinds[events->name[event]];
@@ -85,11 +78,12 @@ static enum cause cause_of(const struct tp_trace *trace, uint32_t event)
     /* Only what the training thread waits for is a wait for data. */
     if ((kinds & TP_NAME_DATALOADER) &&
         events->lane[event] == trace->index.main_lane) {
-        return CAUSE_DATALOADER;
+        return TP_IDLE_DATALOADER;
     }
     /* Old traces have steps as operators. */
-    return category == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP) ? CAUSE_CPU_OP
-                                                                  : CAUSES;
+    return category == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP)
+               ? TP_IDLE_CPU_OP
+               : TP_IDLE_NONE;
 }
 
 static bool is_inside(const struct tp_trace *trace, uint32_t event,
@@ -120,20 +114,20 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < index->host_count && !status; i++) {
         const uint32_t event = index->host[i];
-        const enum cause cause = cause_of(trace, event);
-        if (cause == CAUSES || !is_inside(trace, event, causes->window)) {
+        const enum tp_idle_cause cause = cause_of(trace, event);
+        if (cause == TP_IDLE_NONE || !is_inside(trace, event, causes->window)) {
             continue;
         }
         status = tp_trace_add_event(trace, event, causes->window,
                                     &causes->sets[cause], err);
-        if (!status && cause == CAUSE_BLOCKING) {
+        if (!status && cause == TP_IDLE_BLOCKING) {
             status = add_end(causes,
                              trace->events.start[event] +
                                  trace->events.duration[event],
                              err);
         }
     }
-    for (int i = 0; i < CAUSES; i++) {
+    for (int i = 0; i < TP_IDLE_NONE; i++) {
         tp_intervals_unite(&causes->sets[i]);
     }
     if (causes->end_count > 1) {
@@ -187,7 +181,7 @@ static enum tp_status charge(const struct tp_intervals *cause,
 static int64_t refill_length(const struct causes *causes)
 {
     const struct tp_intervals *idle = &causes->idle;
-    const struct tp_intervals *queued = &causes->sets[CAUSE_QUEUED];
+    const struct tp_intervals *queued = &causes->sets[TP_IDLE_QUEUED];
     int64_t length = 0;
     size_t next = 0; /* the first blocking call that ends after the stretch */
     for (size_t i = 0; i < idle->count; i++) {
@@ -221,8 +215,8 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
 {
     const int64_t window = causes->window.to - causes->window.from;
     const double unit = window > 0 ? 1.0 / (double)window : NAN;
-    const struct tp_intervals *blocking = &causes->sets[CAUSE_BLOCKING];
-    const struct tp_intervals *alloc = &causes->sets[CAUSE_ALLOC];
+    const struct tp_intervals *blocking = &causes->sets[TP_IDLE_BLOCKING];
+    const struct tp_intervals *alloc = &causes->sets[TP_IDLE_ALLOC];
     const struct tp_first_launches *first = &causes->first;
     int64_t blocked_busy = 0;
     for (size_t i = 0; i < blocking->count; i++) {
@@ -232,7 +226,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     *row = (struct tp_idle_row){
         .window_us = (double)window / 1e3,
         .busy = (double)tp_intervals_length(&causes->busy) * unit,
-        .queued = (double)lengths[CAUSE_QUEUED] * unit,
+        .queued = (double)lengths[TP_IDLE_QUEUED] * unit,
         .queued_name = causes->queued.name,
         .queued_count = causes->queued.count,
         .queued_name_us = (double)causes->queued.length / 1e3,
@@ -243,12 +237,12 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .first_launch_kernel = first->kernel,
         .first_launch_us = (double)first->total / 1e3,
         .first_launch_max_us = (double)first->longest / 1e3,
-        .alloc = (double)lengths[CAUSE_ALLOC] * unit,
-        .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,
-        .blocking = (double)lengths[CAUSE_BLOCKING] * unit,
-        .launch = (double)lengths[CAUSE_LAUNCH] * unit,
-        .cpu_op = (double)lengths[CAUSE_CPU_OP] * unit,
-        .none = (double)lengths[CAUSES] * unit,
+        .alloc = (double)lengths[TP_IDLE_ALLOC] * unit,
+        .dataloader = (double)lengths[TP_IDLE_DATALOADER] * unit,
+        .blocking = (double)lengths[TP_IDLE_BLOCKING] * unit,
+        .launch = (double)lengths[TP_IDLE_LAUNCH] * unit,
+        .cpu_op = (double)lengths[TP_IDLE_CPU_OP] * unit,
+        .none = (double)lengths[TP_IDLE_NONE] * unit,
         .blocked = (double)tp_intervals_length(blocking) * unit,
         .blocked_busy = (double)blocked_busy * unit,
         .refill = (double)refill_length(causes) * unit,
@@ -258,26 +252,27 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
 }
 
 /* Whom of those that frames are asked about a cause is charged to. */
-static struct tp_intervals *holder(struct causes *causes, enum cause cause)
+static struct tp_intervals *holder(struct causes *causes,
+                                   enum tp_idle_cause cause)
 {
-    return cause == CAUSE_DATALOADER ? &causes->charged[TP_FRAME_LOADER]
-           : cause == CAUSE_BLOCKING ? &causes->charged[TP_FRAME_BLOCKING]
+    return cause == TP_IDLE_DATALOADER ? &causes->charged[TP_FRAME_LOADER]
+           : cause == TP_IDLE_BLOCKING ? &causes->charged[TP_FRAME_BLOCKING]
                                      : NULL;
 }
 
-static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
+static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
                                  struct tp_error *err)
 {
-    int64_t lengths[CAUSES + 1] = {0};
+    int64_t lengths[TP_IDLE_CAUSES] = {0};
     struct tp_intervals rest = {0};
     const struct tp_intervals nothing = {0};
     enum tp_status status =
         tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
-    for (int i = 0; i < CAUSES && !status; i++) {
+    for (int i = 0; i < TP_IDLE_NONE && !status; i++) {
         struct tp_intervals own = {0};
         struct tp_intervals *charged = holder(causes, i);
         charged = charged ? charged : &own;
-        if (i == CAUSE_LAUNCH && causes->busy.count > 0) {
+        if (i == TP_IDLE_LAUNCH && causes->busy.count > 0) {
             /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
@@ -286,11 +281,15 @@ static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
             status = charge(&causes->sets[i], &rest, charged, err);
             lengths[i] = tp_intervals_length(charged);
         }
+        if (!status) {
+            status = tp_tracks_idle(trace, i, charged, err);
+        }
         tp_intervals_clear(&own);
     }
     if (!status) {
-        lengths[CAUSES] = tp_intervals_length(&rest);
-        fill_row(causes, lengths, row);
+        lengths[TP_IDLE_NONE] = tp_intervals_length(&rest);
+        fill_row(causes, lengths, &trace->idle);
+        status = tp_tracks_idle(trace, TP_IDLE_NONE, &rest, err);
     }
     if (!status && causes->busy.count == 0) {
         /* without a device operators are the work */
@@ -316,9 +315,13 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
         status = tp_trace_queued_find(trace, &causes.idle, &causes.queued, err);
     }
     if (!status) { /* the set changes its owner */
-        causes.sets[CAUSE_QUEUED] = causes.queued.set;
+        causes.sets[TP_IDLE_QUEUED] = causes.queued.set;
         causes.queued.set = (struct tp_intervals){0};
-        status = split_idle(&causes, &trace->idle, err);
+        status = split_idle(trace, &causes, err);
+    }
+    if (!status) {
+        status = tp_tracks_first_launches(trace, &causes.idle,
+                                          &causes.first.set, err);
     }
     if (!status) {
         status = tp_trace_frames(trace, causes.charged, err);

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "trace/trace_tracks.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -260,11 +261,29 @@ static const struct tp_column segment_columns[] = {
     TP_COLUMN(struct tp_segment_row, own_ns, "ns"),
 };
 
+static const struct tp_column piece_columns[] = {
+    TRACE_NUMBER(tp_piece_row),
+    TP_COLUMN(struct tp_piece_row, name, ""),
+};
+
+static const struct tp_column arrow_columns[] = {
+    TRACE_NUMBER(tp_arrow_row),
+    TP_COLUMN(struct tp_arrow_row, from_pid, ""),
+    TP_COLUMN(struct tp_arrow_row, from_tid, ""),
+    TP_COLUMN(struct tp_arrow_row, to_pid, ""),
+    TP_COLUMN(struct tp_arrow_row, to_tid, ""),
+};
+
 /* --- lists -------------------------------------------------------------- */
 
 #define LIST(name, columns, member, make)                                    \
     {                                                                        \
         name, columns, COUNT_OF(columns), offsetof(struct tp_trace, member), \
+            sizeof *((struct tp_trace *)0)->member.rows, false, make         \
+    }
+#define NO_TEXTS(member, make)                                               \
+    {                                                                        \
+        NULL, NULL, 0, offsetof(struct tp_trace, member),                    \
             sizeof *((struct tp_trace *)0)->member.rows, false, make         \
     }
 #define CURVE(member, make)                                                   \
@@ -314,6 +333,11 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
     [TP_TRACE_SEGMENTS] = LIST(NULL, segment_columns, segments, NULL),
+    [TP_TRACE_STEP_SPANS] = NO_TEXTS(step_spans, NULL),
+    [TP_TRACE_STRETCHES] = NO_TEXTS(stretches, NULL),
+    [TP_TRACE_PIECES] = LIST(NULL, piece_columns, pieces, NULL),
+    [TP_TRACE_ARROWS] = LIST(NULL, arrow_columns, arrows, NULL),
+    [TP_TRACE_LEVELS] = NO_TEXTS(levels, tp_tracks_queue),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
     [TP_TRACE_QUEUE] = CURVE(queue, NULL),
     [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),

@@ -21,6 +21,7 @@
 #include "trace/trace_path.h"
 #include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
+#include "trace/trace_tracks.h"
 #include "trace/trace_what_if.h"
 
 enum {
@@ -336,6 +337,10 @@ static enum tp_status add_window(struct tp_trace *trace,
         status = tp_path_find(maker, from, to, &path, err);
         if (status == TP_OK && path.count > 0)
             status = add_path(trace, &path, &totals, all, err);
+        const struct tp_tracks_way way = {window->number, path.from, path.edges,
+                                          path.count};
+        if (status == TP_OK)
+            status = tp_tracks_path(trace, &way, err);
         from = to + 1;
     }
     all->length += totals.length;

@@ -61,7 +61,9 @@ static void release_events(struct tp_trace *trace)
         .profile_memory = events->profile_memory,
         .with_stack = events->with_stack, .with_modules = events->with_modules,
         .with_flops = events->with_flops, .bytes = events->bytes,
-        .seen = events->seen, .truncated_at = events->truncated_at};
+        .seen = events->seen, .truncated_at = events->truncated_at,
+        .array_end = events->array_end, .free_pid = events->free_pid,
+        .is_list = events->is_list, .added = events->added};
     memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
     memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
     memcpy(kept.untimed, events->untimed, sizeof kept.untimed);
@@ -195,6 +197,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     trace->path = c->files[c->first + i]->path;
     trace->roofs = c->options->roofs;
     trace->compared = c->options->compared;
+    trace->annotated = c->options->annotated;
     trace->group_by = c->options->group_by;
     trace->alone = c->file_count == 1;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,

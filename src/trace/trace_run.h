@@ -20,6 +20,7 @@ struct tp_trace_options {
     const volatile sig_atomic_t *stop;
     struct tp_roof_choice roofs; /* of the device; all-zero: as it says    */
     bool compared; /* traces are for a comparison: trace->spent is wanted  */
+    bool annotated; /* so is what trace_tracks.h keeps                      */
     struct tp_group_choice group_by;
     /* Whether a name is that of a frame of the scripts of the run, by any
      * thread; NULL: there are no scripts. */

@@ -24,6 +24,7 @@
 #include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
+#include "trace/trace_tracks.h"
 
 enum cost {
     COST_KERNEL,
@@ -488,7 +489,10 @@ static enum tp_status make_steps(struct steps_state *state,
 enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err)
 {
     struct steps_state state = {.trace = trace};
-    const enum tp_status status = make_steps(&state, err);
+    enum tp_status status = make_steps(&state, err);
+    if (!status) {
+        status = tp_tracks_steps(trace, err);
+    }
     for (int cost = 0; cost < COSTS; cost++) {
         tp_intervals_clear(&state.costs[cost]);
     }

@@ -78,11 +78,13 @@ struct tp_collective_row {
     double held_us;          /* from the last start but one to the last,
                                 less what that rank also ends later        */
     double algorithm_gbps, bus_gbps;
+    int64_t number;          /* 1 to collectives.count; not a column       */
 };
 
-/* A kernel of a collective that waits, and which: equal numbers are one. */
+/* A kernel of a collective that waits, and which; those of one stand together.
+ */
 struct tp_collective_member {
-    int64_t collective;
+    int64_t collective;      /* its number                                 */
     size_t trace;
     int64_t start_ns, stream; /* as the file has them                      */
 };

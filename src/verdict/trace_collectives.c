@@ -273,7 +273,8 @@ static struct tp_collective_row row_of(const struct state *state,
         .wait_us = span->wait_ns / 1e3,
         .first_rank = span->first->rank,
         .last_rank = span->last->rank,
-        .held_us = (double)held_by(span) / 1e3};
+        .held_us = (double)held_by(span) / 1e3,
+        .number = (int64_t)state->judged->collectives.count + 1};
     /* bytes per ns are GB/s */
     made.algorithm_gbps = waits && bytes >= 0 && span->shortest > 0
                               ? (double)bytes / (double)span->shortest
@@ -345,8 +346,9 @@ static enum tp_status add_match(struct state *state,
                 sizeof *judged->collectives.rows, err) != TP_OK) {
         return TP_E_MEMORY;
     }
-    judged->collectives.rows[judged->collectives.count++] =
+    judged->collectives.rows[judged->collectives.count] =
         row_of(state, entries, count, &span);
+    judged->collectives.count++;
     if (!waits) {
         return TP_OK;
     }

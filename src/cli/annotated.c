@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/annotated.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "report/annotate.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return tp_text_ends_with(path, "/") ||
+           (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+/* The file of a trace, to be freed; NULL: no memory. */
+static char *target(const struct tp_options *options,
+                    const struct tp_trace *trace)
+{
+    return is_folder(options->annotate)
+               ? tp_file_join(options->annotate,
+                              tp_file_base_name(trace->path))
+               : strdup(options->annotate);
+}
+
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+enum tp_status tp_annotated_check(const struct tp_options *options,
+                                  struct tp_error *err)
+{
+    if (options->annotate && options->compare)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--compare has no tracks: no --annotate");
+    return TP_OK;
+}
+
+/* Whether the file of a trace would take the place of a trace. */
+static enum tp_status check_target(const struct tp_options *options,
+                                   const struct tp_trace_run *run, size_t trace,
+                                   struct tp_error *err)
+{
+    char *path = target(options, &run->traces[trace]);
+    enum tp_status status = path ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; i < run->trace_count && status == TP_OK; i++) {
+        if (is_same_file(path, run->traces[i].path))
+            status = tp_fail(err, TP_E_USAGE, -1,
+                             "--annotate would write over a trace, %s",
+                             run->traces[i].path);
+    }
+    free(path);
+    return status;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+static enum tp_status check_names(const struct tp_trace_run *run,
+                                  struct tp_error *err)
+{
+    const char **names = calloc(run->trace_count + 1, sizeof *names);
+    enum tp_status status = names ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; i < run->trace_count && names; i++)
+        names[i] = tp_file_base_name(run->traces[i].path);
+    if (names)
+        qsort(names, run->trace_count, sizeof *names, by_text);
+    for (size_t i = 1; i < run->trace_count && status == TP_OK; i++) {
+        if (!strcmp(names[i - 1], names[i]))
+            status = tp_fail(err, TP_E_USAGE, -1,
+                             "--annotate: two traces are named %s, so they "
+                             "cannot lie in one folder; annotate them one by "
+                             "one",
+                             names[i]);
+    }
+    free(names);
+    return status;
+}
+
+enum tp_status tp_annotated_plan(const struct tp_options *options,
+                                 const struct tp_trace_run *run,
+                                 struct tp_error *err)
+{
+    if (!options->annotate)
+        return TP_OK;
+    if (run->trace_count > 1 && !is_folder(options->annotate))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--annotate: %zu traces were read, each gets a file; "
+                       "name a folder for them, as %s/",
+                       run->trace_count, options->annotate);
+    enum tp_status status = check_names(run, err);
+    for (size_t i = 0; i < run->trace_count && status == TP_OK; i++)
+        status = check_target(options, run, i, err);
+    return status;
+}
+
+/* Makes the folder that a file is to lie in. */
+static enum tp_status make_folder(char *path, struct tp_error *err)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return TP_OK;
+    *slash = '\0';
+    const enum tp_status status = tp_file_make_directories(path, err);
+    *slash = '/';
+    return status;
+}
+
+enum tp_status tp_annotated_write(const struct tp_options *options,
+                                  const struct tp_trace_run *run,
+                                  const struct tp_trace_judged *judged,
+                                  struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0;
+         options->annotate && i < run->trace_count && status == TP_OK; i++) {
+        char *path = target(options, &run->traces[i]);
+        status = path ? make_folder(path, err) : tp_fail_memory(err);
+        if (status == TP_OK)
+            status = tp_annotate(run, judged, i, path, &tp_interrupted, err);
+        free(path);
+    }
+    return status;
+}
