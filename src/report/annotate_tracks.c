@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of the tracks that are added to a trace, in the JSON of Chrome's
- * tracing: slices ("X"), counters ("C"), arrows ("s", "f") and names ("M"), all
- * of TP_EVENT_ADDED, in a process that the trace does not have. Slices of a row
- * must lie in each other or apart, but critical paths of steps in a row may
- * overlap, as may collectives of two streams: then a track has several rows,
- * and a slice takes the first that is free. Times are decimal microseconds with
- * all their nanoseconds. One pass over the rows, a few KB at a time; matched
- * collectives and rates are sorted: O(n log n).
+ * tracing: slices ("B", "E"), counters ("C"), arrows ("s", "f") and names
+ * ("M"), all of TP_EVENT_ADDED, in a process that the trace does not have.
+ * Slices of a row must lie in each other or apart, but critical paths of steps
+ * in a row may overlap, as may collectives of two streams: then a track has
+ * several rows, and a slice takes the first that is free. One pass over the
+ * rows, a few KB at a time; matched collectives and rates are sorted: O(n log
+ * n).
+ *
+ * Times are decimal microseconds with all their nanoseconds. Programs round
+ * them, start and length alone, so of slices with a length ("X") that touch
+ * Perfetto finds many to overlap, and drops them. An end and a begin at one
+ * moment stay at one moment however they are rounded.
  */
 #include "report/annotate_tracks.h"
 
@@ -59,6 +64,7 @@ struct writer {
     size_t number; /* of the trace */
     const struct tp_annotate_sink *sink;
     struct tp_text text;
+    int64_t tid, end_ns; /* of the slice that was begun                    */
     struct rows rows[TRACKS];
 };
 
@@ -179,14 +185,24 @@ static enum tp_status find_row(struct writer *w, enum track track,
 static void begin_slice(struct writer *w, int64_t tid, const char *name,
                         int64_t from_ns, int64_t ns)
 {
-    begin(w, 'X');
+    w->tid = tid;
+    w->end_ns = from_ns + ns;
+    begin(w, 'B');
     tp_text_add(&w->text, ",\"tid\":%" PRId64 ",\"ts\":", tid);
     add_us(&w->text, from_ns);
-    tp_text_add(&w->text, ",\"dur\":");
-    add_us(&w->text, ns);
     tp_text_add(&w->text, ",\"name\":");
     tp_text_json(&w->text, name);
     tp_text_add(&w->text, ",\"args\":{");
+}
+
+/* Ends the arguments and the slice. */
+static enum tp_status end_slice(struct writer *w, struct tp_error *err)
+{
+    tp_text_add(&w->text, "}},\n");
+    begin(w, 'E');
+    tp_text_add(&w->text, ",\"tid\":%" PRId64 ",\"ts\":", w->tid);
+    add_us(&w->text, w->end_ns);
+    return end(w, "}", err);
 }
 
 /* --- verdicts ------------------------------------------------------------ */
@@ -215,7 +231,7 @@ static enum tp_status add_verdict(struct writer *w, struct tp_error *err)
     tp_text_json(&w->text, verdict->sentence);
     tp_text_add(&w->text, ",\"window\":");
     tp_text_json(&w->text, facts->window);
-    return end(w, "}}", err);
+    return end_slice(w, err);
 }
 
 static enum tp_status add_step(struct writer *w,
@@ -250,7 +266,7 @@ static enum tp_status add_step(struct writer *w,
     if (step->exposed_transfer_ns > 0)
         add_share(&w->text, "copies that nothing hides",
                   (double)step->exposed_transfer_ns / ns);
-    return end(w, "}}", err);
+    return end_slice(w, err);
 }
 
 static enum tp_status add_steps(struct writer *w, struct tp_error *err)
@@ -290,7 +306,7 @@ static enum tp_status add_idle(struct writer *w, struct tp_error *err)
             break;
         begin_slice(w, tid_of(TRACK_IDLE, row), tp_idle_cause_name(it->why),
                     it->from_ns, it->ns);
-        status = end(w, "}}", err);
+        status = end_slice(w, err);
     }
     return status;
 }
@@ -344,7 +360,7 @@ static enum tp_status add_piece(struct writer *w, int64_t tid,
         tp_text_add(&w->text, ",\"us\":");
         add_us(&w->text, piece->ns);
     }
-    return end(w, "}}", err);
+    return to > from ? end_slice(w, err) : end(w, "}}", err);
 }
 
 static enum tp_status add_paths(struct writer *w, struct tp_error *err)
@@ -475,7 +491,7 @@ static enum tp_status add_wait(struct writer *w, const struct wait *it,
                 what->matched_by, what->sequence, what->ranks);
     w->text.failed |= name.failed;
     tp_text_clear(&name);
-    return end(w, "}}", err);
+    return end_slice(w, err);
 }
 
 static enum tp_status add_waits(struct writer *w, struct tp_error *err)
@@ -511,7 +527,7 @@ static enum tp_status add_queue(struct writer *w, struct tp_error *err)
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < w->trace->levels.count && status == TP_OK; i++) {
         const struct tp_level_row *it = &w->trace->levels.rows[i];
-        begin_counter(w, "launches that wait", it->at_ns);
+        begin_counter(w, "queue length", it->at_ns);
         tp_text_add(&w->text, ",\"args\":{\"launches\":");
         tp_text_integer(&w->text, it->waiting);
         status = end(w, "}}", err);

@@ -76,6 +76,23 @@ def check_bytes(old, new):
     say(new.endswith(old[at:]), "bytes behind the tracks")
 
 
+def pair(added):
+    """Begins and ends of slices as one event each, in the order of begins."""
+    slices, begun = [], {}
+    for e in added:
+        if e["ph"] == "B":
+            say(e["tid"] not in begun, "a slice within another")
+            begun[e["tid"]] = dict(e, ph="X")
+            slices.append(begun[e["tid"]])
+        elif e["ph"] == "E":
+            it = begun.pop(e["tid"])
+            it["dur"] = e["ts"] - it["ts"]
+        else:
+            slices.append(e)
+    say(not begun, "slices end")
+    return slices
+
+
 def check_rules(old, added):
     pids = {str(e["pid"]) for e in old if "pid" in e}
     own = {str(e["pid"]) for e in added if e["ph"] not in "sf"}
@@ -227,7 +244,7 @@ def check_queue(old, added):
             level += changes[ts]
             expected.append((ts, level))
     got = [(e["ts"], e["args"]["launches"]) for e in added
-           if e["ph"] == "C" and e["name"] == "launches that wait"]
+           if e["ph"] == "C" and e["name"] == "queue length"]
     if got != expected:
         both = len(set(got) & set(expected))
         say(False, f"queue: {len(got)} {len(expected)}, {both} alike")
@@ -295,7 +312,7 @@ def check(program, paths):
             check_bytes(old_raw, new_raw)
             old, events = parse(old_raw), parse(new_raw)
             say(events[: len(old)] == old, "the original events come first")
-            added = events[len(old):]
+            added = pair(events[len(old):])
             of = {name: file[name][()][file[name]["trace"] == number]
                   for name in ("idle", "steps", "critical_path", "collectives")}
             check_rules(old, added)

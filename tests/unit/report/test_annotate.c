@@ -96,6 +96,15 @@ static bool is_phase(const struct json *event, const char *phase)
     return !strcmp(json_get(event, "ph")->text, phase);
 }
 
+/* Where a slice of ours ends: what is next in the file says it. */
+static int64_t length_of(const struct json *slice)
+{
+    const struct json *end = slice->next;
+    cr_assert(end && is_ours(end) && is_phase(end, "E") &&
+              json_get(end, "tid")->number == json_get(slice, "tid")->number);
+    return ns_of(end, "ts") - ns_of(slice, "ts");
+}
+
 /* The name of the row that a slice of ours is on. */
 static const char *row_of(const struct json *events, const struct json *slice)
 {
@@ -117,10 +126,10 @@ static void check_idle(const struct tp_trace *trace, const struct json *events)
         idle->launch, idle->cpu_op, idle->none};
     int64_t sums[TP_IDLE_CAUSES] = {0}, all = 0, last = INT64_MIN;
     for (const struct json *e = events->first; e; e = e->next) {
-        if (!is_ours(e) || !is_phase(e, "X") ||
+        if (!is_ours(e) || !is_phase(e, "B") ||
             strncmp(row_of(events, e), "GPU idle", 8) != 0)
             continue;
-        const int64_t from = ns_of(e, "ts"), ns = ns_of(e, "dur");
+        const int64_t from = ns_of(e, "ts"), ns = length_of(e);
         cr_expect(from >= last && ns > 0);
         last = from + ns;
         int why = 0;
@@ -141,14 +150,14 @@ static void check_steps(const struct tp_trace *trace, const struct json *events)
 {
     size_t steps = 0;
     for (const struct json *e = events->first; e; e = e->next) {
-        if (!is_ours(e) || !is_phase(e, "X") ||
+        if (!is_ours(e) || !is_phase(e, "B") ||
             strcmp(row_of(events, e), "verdict by step") != 0)
             continue;
         cr_assert_lt(steps, trace->steps.count);
         const struct tp_step_row *row = &trace->steps.rows[steps++];
         cr_expect_eq(json_get(json_get(e, "args"), "step")->number,
                      (double)row->step);
-        cr_expect_float_eq((double)ns_of(e, "dur"), 1e3 * row->host_us, 0.5);
+        cr_expect_float_eq((double)length_of(e), 1e3 * row->host_us, 0.5);
     }
     cr_expect_eq(steps, trace->steps.count);
 }
@@ -163,7 +172,7 @@ static void check_path(const struct tp_trace *trace, const struct json *events)
         if (!is_ours(e) || !on)
             continue;
         const int64_t ns = json_get(args, "us") ? ns_of(args, "us")
-                                                : ns_of(e, "dur");
+                                                : length_of(e);
         for (int i = 0; i < TP_PATH_KINDS; i++)
             sums[i] += strcmp(tp_path_kind_name(i), on->text) ? 0 : (double)ns;
     }
@@ -184,7 +193,7 @@ static void check_queue(const struct tp_trace *trace, const struct json *events)
     double level = 0, sum = 0;
     for (const struct json *e = events->first; e; e = e->next) {
         if (!is_ours(e) || !is_phase(e, "C") ||
-            strcmp(json_get(e, "name")->text, "launches that wait") != 0)
+            strcmp(json_get(e, "name")->text, "queue length") != 0)
             continue;
         int64_t now = ns_of(e, "ts");
         now = now < from ? from : now > to ? to : now;
@@ -200,9 +209,9 @@ static double waits_us(const struct json *events)
 {
     double sum = 0;
     for (const struct json *e = events->first; e; e = e->next) {
-        if (is_ours(e) && is_phase(e, "X") &&
+        if (is_ours(e) && is_phase(e, "B") &&
             !strncmp(row_of(events, e), "waits for", 9))
-            sum += (double)ns_of(e, "dur") / 1e3;
+            sum += (double)length_of(e) / 1e3;
     }
     return sum;
 }
