@@ -77,7 +77,7 @@ to="--output_dir out --jobs 1"
     loops tensors "tensors --tensor_dir first --no_plots" -- \
         tensors --tensor_dir in --no_plots $to
     loops trace "trace a.json --no_plots" -- trace b.json --no_plots $to \
-        --annotate out/annotated.json.gz
+        --annotate annotated.json.gz
     RUNS=8 loops figures "tensors --tensor_dir first" -- \
         tensors --tensor_dir in $to
     loops dump "dump step1" -- dump step0 $to

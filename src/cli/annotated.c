@@ -104,14 +104,19 @@ enum tp_status tp_annotated_plan(const struct tp_options *options,
     return status;
 }
 
-/* Makes the folder that a file is to lie in. */
+/* Makes the folder that a file is to lie in, and removes what a run that was
+ * killed left half-written there. */
 static enum tp_status make_folder(char *path, struct tp_error *err)
 {
     char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
+    if (!slash || slash == path) {
+        tp_file_remove_abandoned(slash ? "/" : ".");
         return TP_OK;
+    }
     *slash = '\0';
     const enum tp_status status = tp_file_make_directories(path, err);
+    if (status == TP_OK)
+        tp_file_remove_abandoned(path);
     *slash = '/';
     return status;
 }

@@ -187,6 +187,8 @@ static enum tp_status write_results(struct tp_frame *frame,
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (status == TP_OK && frame->steps->lost(frame))
         status = tp_fail_memory(err);
+    if (status == TP_OK && frame->steps->elsewhere)
+        status = frame->steps->elsewhere(frame, err);
     if (status == TP_OK)
         status = tp_staging_commit(folder, staging, &frame->replaced,
                                    frame->steps->report, err);
@@ -202,11 +204,7 @@ static enum tp_status write_results(struct tp_frame *frame,
     }
     frame->options = options;
     free(staging);
-    if (status == TP_OK)
-        status = write_json(frame, err);
-    return status == TP_OK && frame->steps->elsewhere
-               ? frame->steps->elsewhere(frame, err)
-               : status;
+    return status == TP_OK ? write_json(frame, err) : status;
 }
 
 /* Whether another process has the result, and this one only reads. */

@@ -66,8 +66,8 @@ struct tp_frame_steps {
     /* The figures, unless --no_plots; TP_E_IO leaves room for what comes last.
      * May be NULL. */
     enum tp_status (*draw)(void *session, struct tp_error *err);
-    /* Writes files elsewhere, when the results are in their places; may be
-     * NULL. */
+    /* Writes files elsewhere, before the results change places, so that older
+     * ones stay if it fails; may be NULL. */
     enum tp_status (*elsewhere)(const void *session, struct tp_error *err);
     void (*text)(const void *session, const struct tp_report_style *style,
                  struct tp_text *text);

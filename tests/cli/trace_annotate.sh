@@ -32,7 +32,7 @@ gzip slow.json
 must tprof-analyze trace slow.json.gz --no_plots --quiet --no_html \
     --output_dir one --annotate b.json
 cmp b.json deep/er/a.json && echo "unpacked"
-# a list alone; an empty rest; cut off among its events
+# a list alone; one that is cut off among its events
 gunzip -c slow.json.gz | jq -c .traceEvents > list.json
 must tprof-analyze trace list.json --no_plots --quiet --no_html \
     --output_dir list --annotate list_a.json
@@ -67,7 +67,7 @@ tprof-analyze trace plain.json --no_plots --quiet --no_html \
 echo "status $?"
 tprof-analyze trace --compare ranks/a.json ranks/b.json --annotate c.json
 echo "status $?"
-# a full disk, once the results are there: these stay, the trace is not begun
+# a full disk: the results are there, nothing of the trace is
 long=$srcdir/testdata/traces/own/long.json.gz
 (
     ulimit -f 400
