@@ -57,6 +57,16 @@ bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
     return tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
 }
 
+/* That none of so many is off is no chance. */
+bool tp_tries_sums_spare(const struct tp_tries *t, const uint8_t *marks)
+{
+    enum { MANY = 8 }; /* e^-8                                               */
+    if (t->call.output_count != t->count)
+        return false;
+    const struct tp_sum sum = sum_of(t);
+    return tp_sum_spared(&sum, dtype_of(t->call.own), marks) >= MANY;
+}
+
 /* A sum in few bits stands still, too, as if the rest had been lost. */
 bool tp_try_lost(struct tp_tries *t)
 {

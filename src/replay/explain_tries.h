@@ -50,6 +50,10 @@ bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
 bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
                       bool *known);
 
+/* Whether sums in the tensors' own dtype would have put off elements that are
+ * not marked, too. */
+bool tp_tries_sums_spare(const struct tp_tries *t, const uint8_t *marks);
+
 /* The mistakes: whether one is what was dumped, which is then said. */
 bool tp_try_bias(struct tp_tries *t);
 bool tp_try_transposed(struct tp_tries *t);

@@ -2,8 +2,10 @@
 /*
  * All of a result, or a part: a factor by least squares, whose error shrinks
  * with the number of elements, so that it is known far more closely than any
- * element is; and where the elements beyond their limits are. Cost: a few
- * passes over the result.
+ * element is; and where the elements beyond their limits are. Few bits put all
+ * elements off, if some more than others: where many are right that few bits
+ * would not have left so, the others are wrong. Cost: a few passes over the
+ * result.
  */
 #include "replay/explain_tries.h"
 
@@ -168,6 +170,23 @@ static const struct tp_array *run_in(struct tp_tries *t, double unit)
                : NULL;
 }
 
+/* Whether the marked elements of a line lie closer together than one in a
+ * hundred of as many anywhere would: all of k within a stretch of a share s has
+ * the chance k s^(k - 1). */
+static bool is_stretch(const struct tp_array *made, const uint8_t *marks,
+                       int64_t bad)
+{
+    int64_t first = -1, last = -1;
+    for (int64_t i = 0; i < made->count; i++)
+        if (marks[i]) {
+            first = first < 0 ? i : first;
+            last = i;
+        }
+    const double share = (double)(last - first + 1) / (double)made->count;
+    return made->dims == 1 && bad > 1 &&
+           (double)bad * pow(share, (double)bad - 1) < 0.01;
+}
+
 /* By limits of float32 where those of few bits tell nothing. */
 static void tell_standing_out(struct tp_tries *t, uint8_t *marks,
                               bool unbounded)
@@ -178,7 +197,9 @@ static void tell_standing_out(struct tp_tries *t, uint8_t *marks,
     made = run_in(t, t->unit);
     if (made && widths) {
         const int64_t bad = mark(made, dumped, marks);
-        const bool out = stands_out(t, made, dumped, marks, widths);
+        const bool out =
+            stands_out(t, made, dumped, marks, widths) ||
+            (is_stretch(made, marks, bad) && tp_tries_sums_spare(t, marks));
         if (out || unbounded)
             tell_marked(t, made, marks, bad, out);
     }

@@ -250,10 +250,11 @@ static bool fits_exactly(const struct tp_sum *sum, const struct fit *fit,
                        : fit->off[order] <= 0;
 }
 
-bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
-                 bool *known)
+/* Looks at elements spread over a result, and the worst one; false: its sums
+ * are not known. */
+static bool see_all(const struct tp_sum *sum, enum tp_dtype dtype,
+                    struct fit *fit)
 {
-    struct fit fit = {.error = 0, .count = ORDERS};
     const int64_t count = sum->computed->count;
     const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
     double worst = 0;
@@ -269,14 +270,76 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
     }
     for (int64_t i = -step; i < count && seen; i += step) {
         const int64_t at = i < 0 ? at_worst : i;
-        seen = see_element(sum, at, dtype, &fit);
+        seen = see_element(sum, at, dtype, fit);
     }
+    return seen;
+}
+
+bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
+                 bool *known)
+{
+    struct fit fit = {.error = 0, .count = ORDERS};
+    const bool seen = see_all(sum, dtype, &fit);
     *known = seen && !fit.inside;
     for (int i = 0; i < fit.count && seen; i++)
         if (exactly ? fits_exactly(sum, &fit, i)
                     : fits_order(sum, &fit, i, dtype))
             return true;
     return false;
+}
+
+/* An element in an order, from the end that is nearer to what it should be;
+ * false: its sums are not known. */
+static bool element_in(const struct tp_sum *sum, int64_t at,
+                       enum tp_dtype dtype, int order, double *off)
+{
+    double *terms;
+    const double right = sum->computed->value[at];
+    const int64_t count = terms_at(sum, at, &terms);
+    bool known = count > 0;
+    *off = INFINITY;
+    for (int back = 0; back < 2; back++) {
+        const struct tp_adder adder = {add_up, dtype, order % ORDERS, back == 1,
+                                       order >= ORDERS};
+        struct tp_inside element = {0, 0};
+        if (count > 0)
+            element.value = add_up(&adder, terms, count);
+        else
+            known = tp_sum_inside(sum->call, sum->row, at, &adder, &element);
+        const double made = tp_dtype_round(sum->computed->dtype, element.value);
+        *off = fmin(*off, distance(made, right));
+    }
+    free(terms);
+    return known;
+}
+
+int64_t tp_sum_spared(const struct tp_sum *sum, enum tp_dtype dtype,
+                      const uint8_t *marks)
+{
+    const struct tp_array *computed = sum->computed;
+    const double u = tp_dtype_rounding(computed->dtype);
+    const int64_t step =
+        computed->count > ELEMENTS ? computed->count / ELEMENTS : 1;
+    struct fit fit = {.error = 0, .count = ORDERS};
+    int64_t least = INT64_MAX;
+    if (!see_all(sum, dtype, &fit))
+        return 0;
+    for (int order = 0; order < fit.count; order++) {
+        int64_t beyond = 0;
+        if (!fits_order(sum, &fit, order, dtype))
+            continue;
+        for (int64_t at = 0; at < computed->count; at += step) {
+            const double b = computed->bound ? computed->bound[at] : 0;
+            const double limit = b + u * (fabs(computed->value[at]) + b) +
+                                 tp_dtype_underflow(computed->dtype);
+            double off;
+            if (marks[at])
+                continue;
+            beyond += element_in(sum, at, dtype, order, &off) && off > limit;
+        }
+        least = beyond < least ? beyond : least;
+    }
+    return least;
 }
 
 /* Toward zero. */

@@ -29,6 +29,13 @@ struct tp_sum {
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known);
 
+/* How many of the elements that are not marked would be beyond their limits,
+ * had all sums been rounded to `dtype`: in that of the orders that explain the
+ * marked ones which spares most; INT64_MAX: none does. 0: the sums are not
+ * known. */
+int64_t tp_sum_spared(const struct tp_sum *sum, enum tp_dtype dtype,
+                      const uint8_t *marks);
+
 /* The error of sampled elements over that of sums in float32 whose steps are
  * cut off toward zero, by norms: no accumulator of float32 is worse. 0: the
  * terms are not known. */

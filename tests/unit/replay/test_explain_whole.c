@@ -11,15 +11,15 @@
 
 enum { ROWS = 48, WIDTH = 512, TILE = 8 };
 
-enum plant { RIGHT, HOLE, NARROW };
+enum plant { RIGHT, HOLE, NARROW, COPY, STREWN };
 
 static double number(int i)
 {
     return tp_dtype_round(TP_BFLOAT16, sin(0.37 * i * (i % 1013) + i));
 }
 
-/* Norms of rows in bf16: right, with garbage in a few, or with every step in
- * bf16. */
+/* Norms of rows in bf16: right, with garbage in a few, with every step in bf16,
+ * or with a few of other rows, together or not. */
 static bool is_wrong(enum plant plant, struct tp_explain *explain)
 {
     static double x[ROWS * WIDTH];
@@ -32,12 +32,17 @@ static bool is_wrong(enum plant plant, struct tp_explain *explain)
     for (int row = 0; row < ROWS; row++) {
         double sum = 0;
         for (int i = row * WIDTH; i < (row + 1) * WIDTH; i++) {
-            x[i] = number(i);
+            x[i] = tp_dtype_round(TP_BFLOAT16,
+                                  number(i) * (1 + 0.05 * sin(3.0 * row)));
             sum += x[i] * x[i];
             if (plant == NARROW)
                 sum = tp_dtype_round(TP_BFLOAT16, sum);
         }
         made[row] = sqrt(sum);
+        if (plant == COPY && row >= 20 && row < 20 + TILE)
+            made[row] = made[row - 15];
+        if (plant == STREWN && row % 6 == 5)
+            made[row] = made[row - 5];
         if (plant == HOLE && row >= 20 && row < 20 + TILE)
             made[row] = row == 23 ? made[row] : 9 * number(row);
     }
@@ -74,4 +79,7 @@ Test(explain_whole, tells_garbage_by_what_is_right_beside_it)
     cr_expect_eq(strncmp(explain.words, "7 of its 48 elements are wrong", 30),
                  0, "%s", explain.words);
     cr_expect_not(is_wrong(NARROW, &explain), "%s", explain.words);
+    cr_expect(is_wrong(COPY, &explain));
+    cr_expect_eq(explain.id, TP_EXPLAIN_REGION, "%s", explain.words);
+    cr_expect_not(is_wrong(STREWN, &explain), "%s", explain.words);
 }
