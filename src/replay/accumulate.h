@@ -22,4 +22,8 @@ enum { TP_ACCUMULATE_CHUNK = 64 };
 double tp_accumulate(const double *terms, int64_t count, enum tp_dtype dtype,
                      enum tp_accumulate_scheme scheme);
 
+/* How far a sum of terms is off that is added with steps of rounding `unit`: by
+ * the worst case, or in float32, if that is less, by what its orders lose. */
+double tp_accumulate_bound(const double *terms, int64_t count, double unit);
+
 #endif

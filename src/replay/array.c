@@ -15,6 +15,7 @@ void tp_array_clear(struct tp_array *array)
 {
     free(array->value);
     free(array->bound);
+    free(array->addends);
     memset(array, 0, sizeof *array);
 }
 

@@ -11,6 +11,8 @@
 #include "data/dtype.h"
 #include "dump/dump.h"
 
+struct tp_addends;
+
 /* A tensor in memory: doubles in row-major order, without gaps. */
 struct tp_array {
     enum tp_dtype dtype; /* of the elements where they were dumped          */
@@ -21,6 +23,7 @@ struct tp_array {
     double *bound;   /* [count]: how far the value may be off; NULL: exact  */
     uint64_t digest; /* of the bits that were read, with their dtype        */
     bool loose;      /* several values are right; not to be judged          */
+    struct tp_addends *addends; /* of a result: addends.h; NULL: not known  */
 };
 
 /* Releases the values; empty afterwards. */

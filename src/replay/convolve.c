@@ -367,29 +367,3 @@ enum tp_status tp_convolve_weight(const struct tp_convolve *convolve,
     free_room(&part);
     return status;
 }
-
-int64_t tp_convolve_terms(const struct tp_convolve *convolve,
-                          const struct tp_array *large,
-                          const struct tp_array *weight, int64_t at,
-                          double **terms)
-{
-    const struct tp_convolve *c = convolve;
-    const struct part part = part_of(c);
-    const int64_t channel = at / part.inner % c->small,
-                  batch = at / part.inner / c->small,
-                  count = part.each * part.taps;
-    int64_t p[AXES], k[AXES];
-    split(at % part.inner, c->out, p);
-    *terms = malloc(((size_t)count + 1) * sizeof **terms);
-    for (int64_t i = 0; *terms && i < count; i++) {
-        split(i % part.taps, c->kernel, k);
-        const int64_t place = place_of(c, p, k);
-        const int64_t from = batch * c->large +
-                             channel / part.rows * part.each + i / part.taps;
-        (*terms)[i] =
-            place < 0 ? 0
-                      : large->value[from * volume(c->in) + place] *
-                            weight->value[channel * count + i];
-    }
-    return *terms ? count : 0;
-}

@@ -37,12 +37,4 @@ enum tp_status tp_convolve_weight(const struct tp_convolve *convolve,
                                   struct tp_array *weight,
                                   struct tp_error *err);
 
-/* The products that element `at` of the small side is the sum of, in the order
- * of its weights, those of the padding 0, with room for one more, to be freed.
- * Their number; 0: no memory for them. */
-int64_t tp_convolve_terms(const struct tp_convolve *convolve,
-                          const struct tp_array *large,
-                          const struct tp_array *weight, int64_t at,
-                          double **terms);
-
 #endif

@@ -11,7 +11,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "replay/contract.h"
@@ -193,7 +192,8 @@ static bool has_label(const struct tp_einsum_labels *labels, int label)
 
 /* The order of the axes is that of the output, then of the left and the right
  * side: so what lies in order is found to. */
-static enum tp_status add_axes(struct tp_contraction *c, struct side sides[3],
+static enum tp_status add_axes(struct tp_contraction *c,
+                               const struct side sides[3],
                                const int64_t *lengths, struct tp_error *err)
 {
     bool seen[TP_EINSUM_LABELS] = {false};
@@ -214,19 +214,40 @@ static enum tp_status add_axes(struct tp_contraction *c, struct side sides[3],
     return status;
 }
 
+static enum tp_status contraction_of(const struct tp_einsum *e,
+                                     const struct side sides[3],
+                                     struct tp_array *output,
+                                     struct tp_contraction *c,
+                                     struct tp_error *err)
+{
+    *c = (struct tp_contraction){.left = sides[1].array,
+                                 .right = sides[2].array,
+                                 .output = output,
+                                 .unit = e->unit};
+    return add_axes(c, sides, e->lengths, err);
+}
+
 static enum tp_status contract(const struct tp_einsum *e, struct side left,
                                struct side right, struct side output,
                                struct tp_array *result, struct tp_error *err)
 {
-    struct tp_contraction c = {.left = left.array,
-                               .right = right.array,
-                               .output = result,
-                               .unit = e->unit};
-    struct side sides[3] = {output, left, right};
+    struct tp_contraction c;
+    const struct side sides[3] = {output, left, right};
     enum tp_status status = tp_array_bounds(result, err);
     if (status == TP_OK)
-        status = add_axes(&c, sides, e->lengths, err);
+        status = contraction_of(e, sides, result, &c, err);
     return status == TP_OK ? tp_contract(&c, err) : status;
+}
+
+enum tp_status tp_einsum_contraction(const struct tp_einsum *einsum,
+                                     struct tp_array *output,
+                                     struct tp_contraction *contraction,
+                                     struct tp_error *err)
+{
+    const struct side sides[3] = {{output, &einsum->output},
+                                  {einsum->arrays[0], &einsum->operands[0]},
+                                  {einsum->arrays[1], &einsum->operands[1]}};
+    return contraction_of(einsum, sides, output, contraction, err);
 }
 
 /* Labels of two sides that the result or an operand from `next` on has. */
@@ -308,73 +329,20 @@ enum tp_status tp_einsum_run(const struct tp_einsum *einsum,
     return status;
 }
 
-bool tp_einsum_turn(struct tp_einsum *einsum, const struct tp_array *gradient,
-                    int which)
+struct tp_einsum tp_einsum_turned(const struct tp_einsum *einsum,
+                                  const struct tp_array *gradient, int which)
 {
-    int64_t shape[TP_LIMIT_DIMS];
-    bool same = tp_einsum_shape(einsum, shape) == gradient->dims;
-    for (int i = 0; i < gradient->dims && same; i++)
-        same = shape[i] == gradient->shape[i];
-    const struct tp_einsum_labels result = einsum->output;
-    einsum->output = einsum->operands[which];
-    einsum->arrays[which] = gradient;
-    einsum->operands[which] = result;
-    return same;
+    struct tp_einsum turned = *einsum;
+    turned.arrays[which] = gradient;
+    turned.operands[which] = einsum->output;
+    turned.output = einsum->operands[which];
+    return turned;
 }
 
 enum tp_status tp_einsum_gradient(const struct tp_einsum *einsum,
                                   const struct tp_array *gradient, int which,
                                   struct tp_array *output, struct tp_error *err)
 {
-    struct tp_einsum turned = *einsum;
-    tp_einsum_turn(&turned, gradient, which);
+    const struct tp_einsum turned = tp_einsum_turned(einsum, gradient, which);
     return tp_einsum_run(&turned, output, err);
-}
-
-/* --- one element ---------------------------------------------------------- */
-
-/* Adds the axis of a letter that is summed. */
-static void add_summed(const struct tp_einsum *e, const struct side *sides,
-                       int label, int64_t *shape, struct tp_array_walk *walk)
-{
-    shape[walk->dims] = e->lengths[label];
-    for (int k = 0; k < 2; k++)
-        walk->strides[k][walk->dims] = step_of(sides[k], label);
-    walk->dims++;
-}
-
-int64_t tp_einsum_terms(const struct tp_einsum *einsum, int64_t at,
-                        double **terms)
-{
-    const struct side sides[2] = {{einsum->arrays[0], &einsum->operands[0]},
-                                  {einsum->arrays[1], &einsum->operands[1]}};
-    bool seen[TP_EINSUM_LABELS] = {false};
-    int64_t shape[2 * TP_LIMIT_DIMS], from[2] = {0, 0}, count = 1;
-    struct tp_array_walk walk = {.shape = shape};
-    for (int i = einsum->output.count; i-- > 0;) {
-        const int label = einsum->output.label[i];
-        const int64_t index = at % einsum->lengths[label];
-        at /= einsum->lengths[label];
-        seen[label] = true;
-        for (int k = 0; k < 2; k++)
-            from[k] += index * step_of(sides[k], label);
-    }
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < sides[k].labels->count; i++) {
-            const int label = sides[k].labels->label[i];
-            if (seen[label])
-                continue;
-            if (walk.dims == TP_LIMIT_DIMS)
-                return 0;
-            seen[label] = true;
-            add_summed(einsum, sides, label, shape, &walk);
-            count *= einsum->lengths[label];
-        }
-    *terms = count > 0 ? malloc(((size_t)count + 1) * sizeof **terms) : NULL;
-    for (int64_t i = 0; *terms && i < count; i++) {
-        (*terms)[i] = sides[0].array->value[from[0] + walk.at[0]] *
-                      sides[1].array->value[from[1] + walk.at[1]];
-        tp_array_walk_next(&walk);
-    }
-    return *terms ? count : 0;
 }

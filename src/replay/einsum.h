@@ -3,6 +3,7 @@
 #define TP_REPLAY_EINSUM_H
 
 #include "replay/array.h"
+#include "replay/contract.h"
 
 /*
  * Sums of products by an equation as torch.einsum has them: "bik,bkj->bij";
@@ -39,22 +40,20 @@ int tp_einsum_shape(const struct tp_einsum *einsum, int64_t *shape);
 enum tp_status tp_einsum_run(const struct tp_einsum *einsum,
                              struct tp_array *output, struct tp_error *err);
 
-/* The gradient of operand `which`, of its shape, zero before, from that of the
- * result. */
+/* The equation of two operands as a contraction into an output of its shape. */
+enum tp_status tp_einsum_contraction(const struct tp_einsum *einsum,
+                                     struct tp_array *output,
+                                     struct tp_contraction *contraction,
+                                     struct tp_error *err);
+
+/* The equation of the gradient of operand `which`, from that of the result. */
+struct tp_einsum tp_einsum_turned(const struct tp_einsum *einsum,
+                                  const struct tp_array *gradient, int which);
+
+/* That gradient, of the operand's shape, zero before. */
 enum tp_status tp_einsum_gradient(const struct tp_einsum *einsum,
                                   const struct tp_array *gradient, int which,
                                   struct tp_array *output,
                                   struct tp_error *err);
-
-/* The same einsum for that gradient: false: `gradient` does not have the shape
- * of the result. */
-bool tp_einsum_turn(struct tp_einsum *einsum, const struct tp_array *gradient,
-                    int which);
-
-/* The products that element `at` of the result of two operands is the sum of,
- * in the order of the left one and then of the right one, with room for one
- * more, to be freed. Their number; 0: none, or no memory for them. */
-int64_t tp_einsum_terms(const struct tp_einsum *einsum, int64_t at,
-                        double **terms);
 
 #endif

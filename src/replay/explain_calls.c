@@ -107,9 +107,9 @@ static enum given given_to(const struct tp_tries *t, const struct other *other)
         same_tensors(&t->call, &call) &&
         (!t->call.forward || same_tensors(t->call.forward, call.forward));
     tp_replay_call_clear(&call);
-    return !same                                          ? OTHERS
+    return !same                                       ? OTHERS
            : t->call.call->count == other->call->count ? ALL
-                                                          : TENSORS;
+                                                       : TENSORS;
 }
 
 /* Whether a result is that of an earlier call, of other arguments. */
@@ -132,23 +132,23 @@ static bool is_kept(const struct tp_tries *t, const struct other *other)
     return any;
 }
 
-/* Whether a result is no other's by chance: it has a number, and more bits than
- * a loss in 16 bits, of which there are a few dozen about as large. */
-static bool is_telling(const struct tp_array *array)
+/* Whether a result has numbers: those that have none are all alike, and of a
+ * few bits one in a hundred is the same as another of CALLS_BACK by chance. */
+static bool has_numbers(const struct tp_array *array)
 {
-    enum { LEAST = 20 };
-    double bits = 0;
-    const double rounding = tp_dtype_rounding(array->dtype);
-    const double each = rounding > 0 ? -log2(rounding) : LEAST;
-    for (int64_t i = 0; i < array->count && bits < LEAST; i++)
-        bits += isfinite(array->value[i]) ? each : 0;
-    return bits >= LEAST;
+    enum { ENOUGH = 12 }; /* 2^-12 CALLS_BACK < 1 / 100                      */
+    const double u = tp_dtype_rounding(array->dtype);
+    const double bits = u > 0 ? -log2(u) : 1;
+    double seen = 0;
+    for (int64_t i = 0; i < array->count && seen < ENOUGH; i++)
+        seen += isfinite(array->value[i]) ? bits : 0;
+    return seen >= ENOUGH;
 }
 
 static bool try_kept(struct tp_tries *t, enum given given)
 {
     struct other others[CALLS_BACK + 1];
-    const size_t count = is_telling(&t->dumped[t->verdict->result])
+    const size_t count = has_numbers(&t->dumped[t->verdict->result])
                              ? find_others(t, others)
                              : 0;
     for (size_t i = 0; i < count; i++)

@@ -30,41 +30,35 @@ static enum tp_dtype dtype_of(double rounding)
     return dtypes[i];
 }
 
-static struct tp_sum sum_of(const struct tp_tries *t)
+static struct tp_sum sum_of(const struct tp_tries *t, size_t result)
 {
-    const size_t worst = t->verdict->result;
-    return (struct tp_sum){&t->call, t->verdict->operator,
-                           &t->call.outputs[worst], &t->dumped[worst]};
-}
-
-/* Whether the worst result is the only one that rounding does not explain. */
-static bool is_alone(const struct tp_tries *t)
-{
-    bool alone = t->count == t->call.output_count;
-    for (size_t i = 0; i < t->count && alone; i++)
-        alone = i == t->verdict->result ||
-                !(tp_replay_excess(&t->call.outputs[i], &t->dumped[i]) > 1);
-    return alone && t->verdict->result < t->count;
+    return (struct tp_sum){&t->call,
+                           t->verdict->operator, & t->call.outputs[result],
+                           &t->dumped[result]};
 }
 
 bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
                       bool *known)
 {
-    *known = false;
-    if (!is_alone(t))
-        return false;
-    const struct tp_sum sum = sum_of(t);
-    return tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
+    bool fits = t->call.output_count == t->count, all = fits;
+    for (size_t i = 0; i < t->count && fits; i++) {
+        const struct tp_sum sum = sum_of(t, i);
+        if (i != t->verdict->result && !(i < 64 && t->beyond_results >> i & 1))
+            continue;
+        fits = tp_sum_fits(&sum, dtype_of(rounding), exactly, known);
+        all &= *known;
+    }
+    *known = all;
+    return fits;
 }
 
 /* That none of so many is off is no chance. */
 bool tp_tries_sums_spare(const struct tp_tries *t, const uint8_t *marks)
 {
     enum { MANY = 8 }; /* e^-8                                               */
-    if (t->call.output_count != t->count)
-        return false;
-    const struct tp_sum sum = sum_of(t);
-    return tp_sum_spared(&sum, dtype_of(t->call.own), marks) >= MANY;
+    const struct tp_sum sum = sum_of(t, t->verdict->result);
+    return t->call.output_count == t->count &&
+           tp_sum_spared(&sum, dtype_of(t->call.own), marks) >= MANY;
 }
 
 /* A sum in few bits stands still, too, as if the rest had been lost. */
@@ -74,7 +68,7 @@ bool tp_try_lost(struct tp_tries *t)
     bool known;
     if (t->count != 1 || t->call.output_count != 1)
         return false;
-    const struct tp_sum sum = sum_of(t);
+    const struct tp_sum sum = sum_of(t, 0);
     const int64_t lost = tp_sum_lost(&sum, &count);
     if (lost == 0 || tp_tries_sums_in(t, t->call.own, true, &known))
         return false;
@@ -118,14 +112,11 @@ static void round_given(struct tp_replay_call *call, int bits, double **saved,
 }
 
 /* Whether the recorded errors are those that `simulated` has from `right`: of
- * the same size, and at the same elements, of which there are enough. */
+ * the same size, and at the same elements. */
 static bool is_like(const struct tp_array *right, const double *simulated,
                     int bits, const struct tp_array *dumped)
 {
-    enum { ENOUGH = 16 };
     double product = 0, ours = 0, theirs = 0;
-    if (right->count < ENOUGH)
-        return false;
     for (int64_t i = 0; i < right->count; i++) {
         const double v = right->value[i];
         const double e = dumped->value[i] - v;
@@ -174,6 +165,15 @@ static bool is_rounded(struct tp_tries *t, int bits)
     return like;
 }
 
+/* Rounding makes no NaN, and what few elements of many are is not seen in
+ * samples. */
+bool tp_tries_may_overflow(const struct tp_tries *t)
+{
+    enum { SEEN = 64 };
+    return isinf(t->verdict->dumped) &&
+           t->dumped[t->verdict->result].count <= SEEN;
+}
+
 /* Fewer bits between the steps than the tensors have. */
 bool tp_try_steps(struct tp_tries *t)
 {
@@ -183,21 +183,17 @@ bool tp_try_steps(struct tp_tries *t)
     } steps[] = {{11, "fp16 or TF32"}, {8, "bf16"}};
     const double unit = t->call.unit;
     bool fit = false;
-    /* rounding makes no NaN, nor is it seen in samples; one sum may leave the
-     * range of its dtype */
-    const bool lost =
+    const bool beyond =
         !isfinite(t->verdict->dumped) && isfinite(t->verdict->computed);
-    const bool over = isinf(t->verdict->dumped) && t->count == 1 &&
-                      t->dumped[0].count == 1;
-    if (lost && !over)
+    if (beyond && !tp_tries_may_overflow(t))
         return false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !fit; i++) {
         bool known;
         double off;
         t->call.unit = ldexp(1, -steps[i].bits);
-        fit = t->call.unit > unit && (tp_tries_run(t, &off) || over) &&
+        fit = t->call.unit > unit && (tp_tries_run(t, &off) || beyond) &&
               (tp_tries_sums_in(t, t->call.unit, false, &known) ||
-               (!over && is_rounded(t, steps[i].bits)));
+               (!beyond && is_rounded(t, steps[i].bits)));
         if (fit)
             TP_SAY(t, "every step was rounded to %s", steps[i].words);
     }

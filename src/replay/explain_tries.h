@@ -19,6 +19,7 @@ struct tp_tries {
     double off;     /* of what is right from what was dumped, by norms      */
     int64_t beyond; /* elements of the worst result that rounding in float32
                        does not explain                                     */
+    uint64_t beyond_results; /* bit i: result i has such elements           */
     struct tp_explain *explain;
 };
 
@@ -46,13 +47,18 @@ struct tp_replay_call *tp_tries_subject(struct tp_tries *t);
 bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
                        const double *values);
 
-/* Whether it is what sums in fewer bits give (sum_terms.h). */
+/* Whether all results that are off are what sums in fewer bits give
+ * (sum_terms.h). */
 bool tp_tries_sums_in(const struct tp_tries *t, double rounding, bool exactly,
                       bool *known);
 
 /* Whether sums in the tensors' own dtype would have put off elements that are
  * not marked, too. */
 bool tp_tries_sums_spare(const struct tp_tries *t, const uint8_t *marks);
+
+/* Whether an infinity may be what sums in fewer bits come to, which strict or
+ * not is a cause of its own. */
+bool tp_tries_may_overflow(const struct tp_tries *t);
 
 /* The mistakes: whether one is what was dumped, which is then said. */
 bool tp_try_bias(struct tp_tries *t);

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "replay/addends.h"
 #include "replay/backward.h"
-#include "replay/convolve.h"
 
 enum { AXES = TP_CONVOLVE_AXES };
 
@@ -138,6 +138,7 @@ static void add_bias(const struct tp_replay_call *call,
                      const struct tp_array *bias, int64_t inner,
                      struct tp_array *output)
 {
+    tp_addends_add(output, 1, bias, 1, inner);
     for (int64_t i = 0; i < output->count; i++) {
         const double b = bias->value[i / inner % bias->count];
         output->bound[i] += call->own * fabs(output->value[i]) +
@@ -153,24 +154,16 @@ static int64_t inner_of(const struct conv *conv)
     return lengths[0] * lengths[1] * lengths[2];
 }
 
-int64_t tp_conv_terms(const struct tp_replay_call *call,
-                      const struct tp_operator *row, int64_t at, double **terms)
+/* The large side from the small one, or the other way round. */
+static enum tp_status run_side(const struct tp_convolve *c, bool to_large,
+                               const struct tp_array *from,
+                               const struct tp_array *weight,
+                               struct tp_array *to, struct tp_error *err)
 {
-    struct conv conv = {.axes = 0};
-    struct tp_error err = {0};
-    return bind(call, row, &conv, &err) == TP_OK && !conv.transposed
-               ? tp_convolve_terms(&conv.c, conv.input, conv.weight, at, terms)
-               : 0;
-}
-
-int64_t tp_conv_channel(const struct tp_replay_call *call,
-                        const struct tp_operator *row, int64_t at)
-{
-    struct conv conv = {.axes = 0};
-    struct tp_error err = {0};
-    return bind(call, row, &conv, &err) == TP_OK
-               ? at / inner_of(&conv) % conv.c.small
-               : 0;
+    tp_addends_of_convolution(
+        to, to_large ? TP_ADDENDS_LARGE : TP_ADDENDS_SMALL, c, from, weight);
+    return to_large ? tp_convolve_large(c, from, weight, to, err)
+                    : tp_convolve_small(c, from, weight, to, err);
 }
 
 TP_KERNEL(tp_run_conv)
@@ -184,10 +177,8 @@ TP_KERNEL(tp_run_conv)
         status = tp_array_bounds(output, err);
     if (status != TP_OK || output->count == 0)
         return status;
-    status =
-        conv.transposed
-            ? tp_convolve_large(&conv.c, conv.input, conv.weight, output, err)
-            : tp_convolve_small(&conv.c, conv.input, conv.weight, output, err);
+    status = run_side(&conv.c, conv.transposed, conv.input, conv.weight, output,
+                      err);
     if (status == TP_OK && conv.bias)
         add_bias(replay, conv.bias, inner_of(&conv), output);
     return status;
@@ -205,10 +196,8 @@ static enum tp_status add_input(struct tp_backward *backward,
         tp_backward_make_like(backward, conv->input, &gradient, err);
     if (status != TP_OK || !tp_backward_needs(backward, 3, 0))
         return status;
-    return conv->transposed
-               ? tp_convolve_small(&conv->c, given, conv->weight, gradient, err)
-               : tp_convolve_large(&conv->c, given, conv->weight, gradient,
-                                   err);
+    return run_side(&conv->c, !conv->transposed, given, conv->weight, gradient,
+                    err);
 }
 
 static enum tp_status add_weight(struct tp_backward *backward,
@@ -221,10 +210,11 @@ static enum tp_status add_weight(struct tp_backward *backward,
         tp_backward_make_like(backward, conv->weight, &gradient, err);
     if (status != TP_OK || !tp_backward_needs(backward, 3, 1))
         return status;
-    return conv->transposed
-               ? tp_convolve_weight(&conv->c, given, conv->input, gradient, err)
-               : tp_convolve_weight(&conv->c, conv->input, given, gradient,
-                                    err);
+    const struct tp_array *large = conv->transposed ? given : conv->input;
+    const struct tp_array *small = conv->transposed ? conv->input : given;
+    tp_addends_of_convolution(gradient, TP_ADDENDS_WEIGHT, &conv->c, large,
+                              small);
+    return tp_convolve_weight(&conv->c, large, small, gradient, err);
 }
 
 static enum tp_status sum_bias(struct tp_backward *backward,

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "replay/accumulate.h"
+#include "replay/addends.h"
 #include "replay/backward.h"
 #include "replay/loss_math.h"
 
@@ -43,26 +45,19 @@ struct losses {
     struct tp_array *output;
     double sum, magnitude, off, weight;
     int64_t count;
+    double *list; /* of what is summed; NULL: nothing, or no memory         */
+    bool weighted;
 };
-
-static void record(struct tp_tape *tape, double value)
-{
-    if (!tape->failed && tp_grow(&tape->values, &tape->capacity,
-                                 tape->count + 1, sizeof value, NULL) == TP_OK)
-        tape->values[tape->count++] = value;
-    else
-        tape->failed = true;
-}
 
 static void add_loss(struct losses *losses, double value, double bound,
                      double weight)
 {
-    if (losses->replay->tape)
-        record(losses->replay->tape, value);
     if (losses->reduction == REDUCE_NONE) {
         losses->output->value[losses->count] = value;
         losses->output->bound[losses->count] = bound;
     }
+    if (losses->list)
+        losses->list[losses->count] = value;
     losses->sum += value;
     losses->magnitude += fabs(value);
     losses->off += bound;
@@ -70,23 +65,24 @@ static void add_loss(struct losses *losses, double value, double bound,
     losses->count++;
 }
 
+/* A number that they are divided by is exact, a sum of weights is not. */
 static void finish_losses(struct losses *losses)
 {
-    const double n = (double)losses->count;
+    const double n = (double)losses->count, unit = losses->replay->unit;
     if (losses->reduction == REDUCE_NONE)
         return;
     const bool mean = losses->reduction != REDUCE_SUM;
     const double divisor = mean ? losses->weight : 1;
     const double value = losses->sum / divisor;
-    if (losses->replay->tape)
-        losses->replay->tape->divisor = divisor;
     losses->output->value[0] = value;
+    const double added =
+        losses->list ? tp_accumulate_bound(losses->list, losses->count, unit)
+                     : tp_rounding_gamma(unit, n + 1) * losses->magnitude;
+    const double divided = (losses->weighted ? n + 1 : 2) * unit;
     losses->output->bound[0] =
-        (losses->off +
-         tp_replay_gamma(losses->replay, n + 1) * losses->magnitude) /
-            divisor +
-        (mean ? (n + 1) * losses->replay->unit + losses->replay->own : 0) *
-            fabs(value);
+        (losses->off + added) / divisor +
+        (mean ? divided + losses->replay->own : 0) * fabs(value);
+    tp_addends_divide(losses->output, divisor);
 }
 
 static enum tp_status begin_losses(struct tp_replay_call *replay,
@@ -99,6 +95,11 @@ static enum tp_status begin_losses(struct tp_replay_call *replay,
         status = tp_replay_make_bounded(
             replay, losses->reduction == REDUCE_NONE ? dims : 0, shape,
             &losses->output, err);
+    int64_t count = 1;
+    for (int i = 0; i < dims; i++)
+        count *= shape[i];
+    if (status == TP_OK && losses->reduction != REDUCE_NONE)
+        losses->list = tp_addends_of_list(losses->output, count);
     return status;
 }
 
@@ -439,6 +440,7 @@ static enum tp_status run_classes(struct tp_replay_call *replay,
     enum tp_status status = bind_classes(replay, c, err);
     if (status == TP_OK)
         status = begin_losses(replay, &losses, shape_of(c, shape), shape, err);
+    losses.weighted = c->weight != NULL;
     for (int64_t i = 0;
          status == TP_OK && c->shares && i < c->logs->count / c->count; i++)
         add_shares(c, i, &losses);

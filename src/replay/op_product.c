@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "replay/einsum.h"
+#include "replay/addends.h"
 
 /* Makes the next result from tensors of the call. */
 static enum tp_status run_equation(struct tp_replay_call *replay,
@@ -31,6 +31,8 @@ static enum tp_status run_equation(struct tp_replay_call *replay,
     einsum.own = replay->own;
     const int dims = tp_einsum_shape(&einsum, shape);
     status = tp_replay_make_bounded(replay, dims, shape, output, err);
+    if (status == TP_OK)
+        tp_addends_of_product(*output, &einsum, 1);
     return status == TP_OK ? tp_einsum_run(&einsum, *output, err) : status;
 }
 
@@ -106,6 +108,7 @@ void tp_add_bias(const struct tp_replay_call *replay,
                  const struct tp_array *bias, struct tp_array *output)
 {
     const int64_t n = bias->count;
+    tp_addends_add(output, 1, bias, 1, 1);
     for (int64_t at = 0; at < output->count; at++) {
         const double b = bias->value[at % n];
         output->bound[at] += replay->own * fabs(output->value[at]) +
@@ -170,6 +173,7 @@ static enum tp_status add_matrix(const struct tp_replay_call *replay,
     if (!tp_array_broadcast(added, output->dims, output->shape,
                             walk.strides[0]))
         return tp_replay_fail_shapes(err);
+    tp_addends_add(output, alpha, beta == 0 ? NULL : added, beta, 0);
     for (int64_t at = 0; at < output->count; at++) {
         const double c = beta == 0 ? 0 : beta * added->value[walk.at[0]];
         const double product = alpha * output->value[at];

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "replay/addends.h"
 #include "replay/backward.h"
-#include "replay/einsum.h"
 
 /* What all gradients of a call are made of. */
 struct product_back {
@@ -47,8 +47,11 @@ static enum tp_status begin(struct product_back *p, const char *equation,
 static enum tp_status fill(const struct product_back *p, int side,
                            struct tp_array *gradient, struct tp_error *err)
 {
-    enum tp_status status =
-        tp_einsum_gradient(&p->einsum, p->given, side, gradient, err);
+    const struct tp_einsum turned =
+        tp_einsum_turned(&p->einsum, p->given, side);
+    enum tp_status status = tp_einsum_run(&turned, gradient, err);
+    if (status == TP_OK)
+        tp_addends_of_product(gradient, &turned, p->factor);
     if (p->factor == 1)
         return status;
     for (int64_t i = 0; i < gradient->count; i++) {
@@ -216,24 +219,17 @@ static enum tp_status add_turned(const struct product_back *p, size_t arity,
 {
     const struct tp_array *weight = p->einsum.arrays[1];
     const int64_t shape[2] = {weight->shape[1], weight->shape[0]};
-    const int64_t rows = shape[0], columns = shape[1];
-    struct tp_array *gradient, plain = {.dims = 0};
+    struct product_back turned = *p;
+    struct tp_einsum_labels *labels = &turned.einsum.operands[1];
+    const unsigned char first = labels->label[0];
+    struct tp_array *gradient;
+    labels->label[0] = labels->label[1];
+    labels->label[1] = first;
     enum tp_status status =
         tp_backward_make(p->backward, 2, shape, &gradient, err);
-    if (status != TP_OK || !tp_backward_needs(p->backward, arity, k))
-        return status;
-    status = tp_array_make(&plain, weight->dims, weight->shape, err);
-    if (status == TP_OK)
-        status = tp_array_bounds(&plain, err);
-    if (status == TP_OK)
-        status = fill(p, 1, &plain, err);
-    for (int64_t i = 0; status == TP_OK && i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            gradient->value[i * columns + j] = plain.value[j * rows + i];
-            gradient->bound[i * columns + j] = plain.bound[j * rows + i];
-        }
-    tp_array_clear(&plain);
-    return status;
+    return status == TP_OK && tp_backward_needs(p->backward, arity, k)
+               ? fill(&turned, 1, gradient, err)
+               : status;
 }
 
 /* Of addmm or mm: the bias, if any, comes first. */

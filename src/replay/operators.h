@@ -251,14 +251,6 @@ TP_BACKWARD(tp_back_swiglu);
 TP_BACKWARD(tp_back_scaled_softmax);
 TP_BACKWARD(tp_back_grouped);
 
-/* The products that element `at` of a convolution's result is the sum of, as
- * tp_convolve_terms; 0 of a transposed one. And its channel. */
-int64_t tp_conv_terms(const struct tp_replay_call *call,
-                      const struct tp_operator *row, int64_t at,
-                      double **terms);
-int64_t tp_conv_channel(const struct tp_replay_call *call,
-                        const struct tp_operator *row, int64_t at);
-
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
 TP_BACKWARD(tp_back_conv);

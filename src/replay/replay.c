@@ -168,15 +168,17 @@ static bool is_among(const struct tp_operator *row, tp_point_fn *const *points,
  * only the gradients do. */
 static bool has_quotients(const struct tp_operator *row, bool backward)
 {
-    tp_kernel_fn *const runs[] = {tp_run_normalize, tp_run_cosine,
-                                  tp_run_pair_loss};
+    tp_kernel_fn *const runs[] = {tp_run_normalize, tp_run_cosine};
+    const bool differs =
+        !strcmp(row->names, "mse_loss") || !strcmp(row->names, "l1_loss");
     tp_point_fn *const points[] = {tp_point_reversed_divide,
                                    tp_point_reciprocal, tp_point_power,
                                    tp_point_add_quotient, tp_point_atan2};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
         if (row->run == runs[i])
             return true;
-    return is_among(row, points, sizeof points / sizeof *points) ||
+    return (row->run == tp_run_pair_loss && !differs) ||
+           is_among(row, points, sizeof points / sizeof *points) ||
            (backward && (row->run == tp_run_divide || row->run == tp_run_norm ||
                          row->run == tp_run_variance));
 }
@@ -218,20 +220,6 @@ static enum wild wildness_of_shares(const struct tp_replay_call *replay,
                : TAME;
 }
 
-/* Losses of classes add over these, and over the targets; what they take are
- * logarithms, and a target is only a place. */
-static bool may_overflow(const struct tp_replay_call *forward, double largest)
-{
-    const struct tp_array *x = tp_arg_array(forward, "input"),
-                          *target = tp_arg_array(forward, "target");
-    double most = 1;
-    for (int64_t i = 0; x && i < x->count; i++)
-        most = isfinite(x->value[i]) ? fmax(most, fabs(x->value[i])) : most;
-    const double targets = target ? fmax(1, (double)target->count) : 1;
-    const double classes = x ? (double)x->count / targets : 1;
-    return 2 * most * fmax(targets, classes) > largest;
-}
-
 static enum wild wildness(const struct tp_replay_call *replay,
                           const struct tp_operator *row, enum tp_dtype dtype)
 {
@@ -241,17 +229,14 @@ static enum wild wildness(const struct tp_replay_call *replay,
     const bool weighted =
         tp_arg_array(backward ? replay->forward : replay, "weight") != NULL;
     const bool divides = classes ? weighted : has_quotients(row, backward);
+    const bool each = replay->output_count > 0 && replay->outputs[0].dims > 0;
     if (dtype != TP_FLOAT16)
         return TAME; /* the others reach as far as float32                 */
     if (has_sums_only(row, backward))
         return SUMS;
     if (row->run == tp_run_softmax || row->run == tp_run_softmin ||
-        row->run == tp_run_log_softmax)
+        row->run == tp_run_log_softmax || (classes && !weighted && each))
         return wildness_of_shares(replay, largest);
-    if (classes && !weighted)
-        return may_overflow(backward ? replay->forward : replay, largest)
-                   ? SQUARE
-                   : TAME;
     add_range(replay, true, &range);
     return range.most * fmax(range.most, range.terms) > largest ? SQUARE
            : divides && (range.zero || range.most / range.least > largest)
@@ -273,6 +258,23 @@ static bool may_be_beyond(const struct tp_replay_call *replay,
     return wild == SUMS ? !isfinite(dumped) &&
                               2 * added > tp_dtype_largest(computed->dtype)
                         : !isfinite(dumped) || (dumped == 0 && wild == SQUARE);
+}
+
+/* Whether a result is one sum of a list. */
+static bool is_listed(const struct tp_array *computed)
+{
+    return computed->addends && computed->addends->kind == TP_ADDENDS_LIST;
+}
+
+/* Whether an infinity may be what such a sum comes to in few bits, which is
+ * tried. */
+static bool overflows(const struct tp_array *computed, double dumped)
+{
+    const struct tp_addends *addends = computed->addends;
+    double size = 0;
+    for (int64_t i = 0; is_listed(computed) && i < addends->count; i++)
+        size += fabs(addends->list[i]);
+    return isinf(dumped) && size > tp_dtype_largest(computed->dtype);
 }
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -352,7 +354,8 @@ static void compare(const struct tp_replay_call *replay,
         const double v = computed->value[i], d = dumped->value[i];
         const double limit = limit_of(computed, i);
         const double excess = excess_of(computed->dtype, d, v, limit);
-        if (excess > 1 && may_be_beyond(replay, computed, wild, i, d)) {
+        if (excess > 1 && may_be_beyond(replay, computed, wild, i, d) &&
+            !(replay->unit < replay->own && overflows(computed, d))) {
             sums->beyond++;
             continue;
         }
@@ -414,11 +417,9 @@ static bool is_no_float32(const struct tp_replay_call *replay,
                                dumped};
     const double least =
         fmax(ldexp(1, -16), 4 * tp_dtype_rounding(dumped->dtype));
-    const bool few = verdict->excess <= (dumped->count == 1 ? TP_REPLAY_STEPS
-                                                            : 1);
     return verdict->operator&& !replay->forward && !replay->cast &&
-           dumped->dtype != TP_FLOAT64 && few &&
-           sums->error > least * least * sums->size &&
+           dumped->dtype != TP_FLOAT64 && verdict->excess <= 1 &&
+           sums->error> least * least * sums->size &&
            tp_sum_excess(&sum) > TIMES;
 }
 
@@ -478,10 +479,13 @@ static bool is_no_sum(const struct tp_replay_call *replay,
                       const struct tp_replay_verdict *verdict,
                       const struct tp_replay_verdict *own)
 {
-    return tp_op_family_of(verdict->operator) != TP_OP_POINT &&
-           has_sums_only(verdict->operator, replay->forward != NULL) &&
-           isinf(verdict->excess) && !isfinite(verdict->dumped) &&
-           isfinite(verdict->computed) && own->beyond == 0;
+    const bool sums = tp_op_family_of(verdict->operator) != TP_OP_POINT &&
+                      has_sums_only(verdict->operator, replay->forward != NULL);
+    const bool listed =
+        verdict->counted && !overflows(&replay->outputs[0], verdict->dumped);
+    return (sums || listed) && isinf(verdict->excess) &&
+           !isfinite(verdict->dumped) && isfinite(verdict->computed) &&
+           own->beyond == 0;
 }
 
 /* The same with every step rounded to the coarsest dtype. */
@@ -545,6 +549,7 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
         status = tp_replay_run(replay, verdict->operator, err);
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
+    verdict->counted = status == TP_OK && is_listed(&replay->outputs[0]);
     verdict->excess_own = verdict->excess;
     verdict->cast = replay->cast || (replay->forward && replay->forward->cast);
     if (status == TP_OK)
@@ -564,7 +569,8 @@ enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
     const bool own = !(verdict->excess_own > 1) && !elsewhere;
     if (own && verdict->cast)
         return TP_REPLAY_EXPLAINED;
-    return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
+    const double steps = own && !verdict->counted ? TP_REPLAY_STEPS : 1;
+    return !(verdict->excess > steps)
                ? verdict->suspect ? TP_REPLAY_SUSPECT : TP_REPLAY_EXPLAINED
            : own ? TP_REPLAY_LOW_PRECISION
                  : TP_REPLAY_UNEXPLAINED;

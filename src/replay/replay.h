@@ -51,8 +51,10 @@ struct tp_replay_verdict {
     double ulp_rounded; /* the same of what was computed, rounded once      */
     double cosine; /* of dumped and computed results; NaN: nothing        */
     bool cast;     /* it casts what goes in, as under autocast              */
-    bool suspect; /* each element may be rounding, together they are not: all
-                     times a number, or off as sums in float32 are not      */
+    bool counted;  /* a sum whose bound has each rounding to the tensors'
+                      dtype: no step more is excused                        */
+    bool suspect;  /* each element may be rounding, together they are not: all
+                      times a number, or off as sums in float32 are not      */
     bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
     uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
                              results that were dumped                       */
@@ -96,7 +98,8 @@ enum tp_replay_level {
 };
 
 /* Kernels of a few steps keep what is between them in the tensors' dtype, as
- * 1 / sqrt(x) and a sum times a factor are: three roundings beside the last. */
+ * 1 / sqrt(x) and a sum times a factor are: three roundings beside the last. A
+ * sum of losses has them in its bound. */
 enum { TP_REPLAY_STEPS = 4 };
 
 /* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. Sums

@@ -4,14 +4,6 @@
 
 #include "replay/array.h"
 
-/* What a loss is the sum of, over the divisor. All-zero bytes: nothing. */
-struct tp_tape {
-    double *values; /* [count]                                             */
-    size_t count, capacity;
-    double divisor;
-    bool failed; /* memory did                                              */
-};
-
 /*
  * A call that is executed again: its arguments by name, and the results that
  * are made. Kernels (op_x.c) take their arguments from here, and fail with
@@ -38,8 +30,6 @@ struct tp_replay_call {
                                        NULL: a forward call                 */
     bool anew; /* a backward call takes the results of its forward call as
                   computed, not as dumped: if arguments are changed         */
-    struct tp_tape *tape; /* takes the losses that a result is the sum of;
-                             NULL: nothing does                              */
     const char *override_name; /* an argument with another value, ...       */
     const struct tp_json *override_value; /* ... this one; NULL: none       */
 };

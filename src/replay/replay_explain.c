@@ -63,18 +63,18 @@ static bool is_cancelled(struct tp_tries *t)
     return true;
 }
 
-/* Elements of the worst result that a few roundings do not explain. */
-static int64_t elements_beyond(const struct tp_tries *t)
+/* Elements of the worst result that a few roundings do not explain, and which
+ * results have any that one does not. */
+static void count_beyond(struct tp_tries *t)
 {
-    const size_t worst = t->verdict->result;
-    int64_t count = 0;
-    for (int64_t i = 0; worst < t->call.output_count && worst < t->count &&
-                        i < t->dumped[worst].count;
-         i++)
-        count +=
-            tp_replay_element_excess(&t->call.outputs[worst], &t->dumped[worst],
-                                     i) > TP_REPLAY_STEPS;
-    return count;
+    for (size_t r = 0; r < t->call.output_count && r < t->count; r++)
+        for (int64_t i = 0; i < t->dumped[r].count; i++) {
+            const double excess =
+                tp_replay_element_excess(&t->call.outputs[r], &t->dumped[r], i);
+            if (excess > 1 && r < 64 && !t->call.outputs[r].loose)
+                t->beyond_results |= (uint64_t)1 << r;
+            t->beyond += r == t->verdict->result && excess > TP_REPLAY_STEPS;
+        }
 }
 
 /* First with accumulation in float32, then with every step in the tensors' own
@@ -107,7 +107,7 @@ static void try_all(struct tp_tries *t)
     bool known;
     double off;
     tp_tries_run(t, &t->off);
-    t->beyond = elements_beyond(t);
+    count_beyond(t);
     t->unit = t->call.unit;
     if (t->strict && tp_tries_sums_in(t, t->call.own, true, &known))
         return; /* to the last bit                                          */
@@ -120,7 +120,8 @@ static void try_all(struct tp_tries *t)
             t->explain->words[0] = '\0';
             tp_tries_run(t, &off); /* the results as they should be         */
             if (t->call.output_count == t->count &&
-                !(t->strict && id == TP_EXPLAIN_STEPS) &&
+                !(t->strict && id == TP_EXPLAIN_STEPS &&
+                  !tp_tries_may_overflow(t)) &&
                 !(pass == 0 && id >= TP_EXPLAIN_REGION) &&
                 mistakes[i].holds(t)) {
                 t->explain->id = id;

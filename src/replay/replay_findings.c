@@ -152,13 +152,23 @@ static void say_dropout(const struct finder *f, const struct tp_replay_row *row,
 static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
                        struct tp_dump_finding *finding)
 {
-    finding->evidence = tp_arena_format(
-        &f->findings->arena,
-        "Its results are off by %.2g by norms, %.3g times what accumulation in "
-        "float32 explains; rounding every step to the dtype of the tensors "
-        "does.%s%s%s",
-        row->error, row->verdict.excess, *row->repair.why ? " " : "",
-        row->repair.why, where(f, row));
+    const struct tp_replay_verdict *v = &row->verdict;
+    finding->evidence =
+        isinf(v->dumped) && isfinite(v->computed)
+            ? tp_arena_format(
+                  &f->findings->arena,
+                  "Its result is %g and not %.6g: added in the dtype of the "
+                  "tensors, its terms leave what that reaches to.%s",
+                  v->dumped, v->computed, where(f, row))
+            : tp_arena_format(&f->findings->arena,
+                              "Its results are off by %.2g by norms, %.3g "
+                              "times what accumulation in "
+                              "float32 explains; rounding every step to the "
+                              "dtype of the tensors "
+                              "does.%s%s%s",
+                              row->error, row->verdict.excess,
+                              *row->repair.why ? " " : "", row->repair.why,
+                              where(f, row));
     finding->suggestion =
         *row->repair.change
             ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)

@@ -367,21 +367,23 @@ enum tp_status tp_repair_steps(const struct tp_dump_place *place,
 {
     const struct tp_operator *operator= verdict->operator;
     struct tp_error own = {0};
-    double *terms = NULL;
-    int64_t count = 0;
+    struct tp_addend_list terms = {.count = 0};
     struct tp_replay_call replay = {
         .place = place, .call = call, .signature = operator->signature };
     struct repairer r = {
         .call = &replay, .operator= operator, .repair = repair };
     memset(repair, 0, sizeof *repair);
     enum tp_status status = tp_replay_call_load(&replay, &own);
+    if (status == TP_OK)
+        status = tp_replay_run(&replay, operator, & own);
     const struct tp_array *input =
         status == TP_OK ? tp_arg_array(&replay, "input") : NULL;
     if (input && verdict->result == 0)
-        count = tp_sum_terms(&replay, operator, 0, verdict->at, &terms);
-    if (count > 1)
-        try_schemes(&r, terms, count, input->dtype);
-    free(terms);
+        terms =
+            tp_sum_terms(&replay, operator, & replay.outputs[0], verdict->at);
+    if (terms.count > 1)
+        try_schemes(&r, terms.value, terms.count, input->dtype);
+    free(terms.value);
     tp_replay_call_clear(&replay);
     return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
 }

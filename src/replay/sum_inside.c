@@ -56,7 +56,6 @@ static double largest_of(const struct line *line)
     return largest;
 }
 
-/* Over that of the largest, or as they are. */
 static double exponentials_of(const struct tp_adder *adder,
                               const struct line *line, double largest)
 {
@@ -218,6 +217,12 @@ static bool knows_attention(const struct tp_replay_call *call)
            width <= TERMS && keys <= TERMS && width * keys <= TERMS;
 }
 
+bool tp_sum_has_exponentials(const struct tp_operator *row)
+{
+    return row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
+           row->run == tp_run_logsumexp;
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static bool find_terms(const struct tp_replay_call *call,
@@ -249,8 +254,7 @@ static struct tp_inside element_of(const struct tp_replay_call *call,
         return spread_of(row,
                          (double)line->length - tp_variance_correction(call),
                          adder, line);
-    if (row->run == tp_run_softmax || row->run == tp_run_log_softmax ||
-        row->run == tp_run_logsumexp)
+    if (tp_sum_has_exponentials(row))
         return softmax_of(row, adder, line, place);
     return norm_of(call, adder, line, place, row->run == tp_run_layer_norm);
 }

@@ -14,13 +14,16 @@ struct tp_adder {
     enum tp_dtype dtype;
     int order;
     bool back;
-    bool plain; /* exponentials as they are, not over that of the largest  */
+    bool plain; /* exponentials of what is given, its largest not taken off */
 };
 
 /* An element; what a rounding of the steps between its sums is relative to. */
 struct tp_inside {
     double value, size;
 };
+
+/* Whether an operator's sums are those of exponentials. */
+bool tp_sum_has_exponentials(const struct tp_operator *row);
 
 /* Element `at` of a loaded forward call's only result, all its sums added so.
  * False: the sums are not known, or are too many. */

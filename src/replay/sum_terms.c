@@ -17,54 +17,67 @@
 #include <string.h>
 
 #include "replay/dtype_round.h"
-#include "replay/loss_terms.h"
-#include "replay/product_terms.h"
 #include "replay/sum_inside.h"
 
 /* --- terms ---------------------------------------------------------------- */
 
 /* Of a sum of all elements, or along one axis. */
-static int64_t axis_terms(const struct tp_replay_call *call, bool mean,
-                          int64_t at, double **terms)
+static struct tp_addend_list axis_terms(const struct tp_replay_call *call,
+                                        bool mean, int64_t at)
 {
     const struct tp_array *x = tp_arg_array(call, "input");
+    struct tp_addend_list list = {.divisor = 1};
     struct tp_error err = {0};
     int64_t axes[TP_LIMIT_DIMS], inner = 1, length = x ? x->count : 0;
     int axis = 0;
     const int given = tp_arg_integers(call, "dim", axes);
     if (!x || given > 1 || x->count == 0)
-        return 0;
+        return list;
     if (given == 1) {
         if (tp_arg_axis(call, "dim", axes[0], x->dims, &axis, &err) != TP_OK)
-            return 0;
+            return list;
         for (int i = axis + 1; i < x->dims; i++)
             inner *= x->shape[i];
         length = x->shape[axis];
     }
     const int64_t first = given ? at / inner * inner * length + at % inner : 0;
     if (first + (length - 1) * inner >= x->count ||
-        !(*terms = calloc((size_t)length + 1, 8)))
-        return 0;
+        !(list.value = calloc((size_t)length + 1, sizeof *list.value)))
+        return list;
     for (int64_t i = 0; i < length; i++)
-        (*terms)[i] = x->value[first + i * inner] / (mean ? (double)length : 1);
-    return length;
+        list.value[i] = x->value[first + i * inner];
+    list.count = length;
+    list.divisor = mean ? (double)length : 1;
+    return list;
 }
 
-int64_t tp_sum_terms(const struct tp_replay_call *call,
-                     const struct tp_operator *row, size_t result, int64_t at,
-                     double **terms)
+struct tp_addend_list tp_sum_terms(const struct tp_replay_call *call,
+                                   const struct tp_operator *row,
+                                   const struct tp_array *result, int64_t at)
 {
-    *terms = NULL;
-    return row->run == tp_run_sum && !call->forward
-               ? axis_terms(call, !strcmp(row->names, "mean"), at, terms)
-               : tp_product_terms(call, row, result, at, terms);
+    return !result->addends && !call->forward && row->run == tp_run_sum
+               ? axis_terms(call, !strcmp(row->names, "mean"), at)
+               : tp_addends_at(result, at);
 }
 
-static int64_t terms_at(const struct tp_sum *sum, int64_t at, double **terms)
+static struct tp_addend_list terms_of(const struct tp_sum *sum, int64_t at)
 {
-    return tp_sum_terms(sum->call, sum->row,
-                        (size_t)(sum->computed - sum->call->outputs), at,
-                        terms);
+    return tp_sum_terms(sum->call, sum->row, sum->computed, at);
+}
+
+/* Elements of a result that are looked at: each of so many, if its sums are not
+ * too long. */
+static int64_t step_of(const struct tp_sum *sum)
+{
+    enum { ELEMENTS = 64, LEAST = 4, TERMS = 1 << 20 };
+    const int64_t count = sum->computed->count;
+    const struct tp_addend_list list = terms_of(sum, 0);
+    const int64_t room = TERMS / (list.count + 1);
+    const int64_t elements = room > ELEMENTS ? ELEMENTS
+                             : room > LEAST  ? room
+                                             : LEAST;
+    free(list.value);
+    return count > elements ? count / elements : 1;
 }
 
 /* --- orders --------------------------------------------------------------- */
@@ -78,16 +91,18 @@ static const struct {
               {16, 0, false}, {32, 0, false}, {64, 0, false},  {1, 16, false},
               {1, 32, false}, {1, 64, false}, {1, 128, false}, {1, 256, false},
               {1, 4, true},   {1, 8, true},   {1, 16, true},   {1, 32, true},
-              {1, 64, true},  {1, 128, true}};
+              {1, 64, true}};
 
-enum { ORDERS = sizeof orders / sizeof *orders, LANES = 64, ELEMENTS = 64 };
+/* Of sums inside of elements another time for exponentials as they are. */
+enum { ORDERS = sizeof orders / sizeof *orders, TRIED = 2 * ORDERS };
+enum { LANES = 64 };
 
 static double add_up(const struct tp_adder *adder, const double *terms,
                      int64_t count)
 {
-    const int lanes = orders[adder->order].lanes;
-    const bool exact = orders[adder->order].exact, back = adder->back;
-    const int64_t given = orders[adder->order].chunk;
+    const int order = adder->order % ORDERS, lanes = orders[order].lanes;
+    const bool exact = orders[order].exact, back = adder->back;
+    const int64_t given = orders[order].chunk;
     const int64_t chunk = given ? given : count;
     double total = 0;
     for (int64_t first = 0; first < count; first += chunk) {
@@ -105,15 +120,12 @@ static double add_up(const struct tp_adder *adder, const double *terms,
 }
 
 /* How far elements are from an order, and this from itself backwards, over the
- * magnitudes of their terms: the largest. Of sums inside of elements what is
- * left of their errors, too, in squares; each order once more with plain
- * exponentials, which some logsumexp have. */
-enum { FITS = 2 * ORDERS };
-
+ * magnitudes of their terms: the largest; their errors, and what is left of
+ * them, in squares, and those that the order makes. */
 struct fit {
-    double off[FITS], matter[FITS], left[FITS], error;
+    double off[TRIED], matter[TRIED], left[TRIED], error[TRIED], made[TRIED];
+    int tried;
     bool inside;
-    int count; /* of these                                                 */
 };
 
 /* An element in one order, from both ends; the magnitudes of its terms, and the
@@ -122,41 +134,56 @@ struct ends {
     double there, back, size, last;
 };
 
-/* Sums may leave the range of their dtype. */
-static double distance(double a, double b)
+/* Infinities of one sign are the same, and so are NaN. */
+static double between(double a, double b)
 {
-    return a == b ? 0 : fabs(a - b);
+    return a == b || (isnan(a) && isnan(b)) ? 0
+           : isnan(a) || isnan(b)           ? INFINITY
+                                            : fabs(a - b);
+}
+
+/* How far a result is from what it is, or from that rounded. */
+static double from_rounded(enum tp_dtype dtype, double result, double value)
+{
+    return fmin(between(result, value),
+                between(result, tp_dtype_round(dtype, value)));
 }
 
 static void see_order(const struct tp_sum *sum, int64_t at,
                       const struct ends *ends, struct fit *fit, int order)
 {
     const double dumped = sum->dumped->value[at];
-    const double off = fmin(distance(dumped, ends->there),
-                            distance(dumped, ends->back));
-    const double matter = distance(ends->there, ends->back) + ends->last;
+    const enum tp_dtype dtype = sum->computed->dtype;
+    const double off = fmin(from_rounded(dtype, dumped, ends->there),
+                            from_rounded(dtype, dumped, ends->back));
+    const double matter = between(ends->there, ends->back) + ends->last;
     fit->off[order] = fmax(fit->off[order], off / ends->size);
     fit->matter[order] = fmax(fit->matter[order], matter / ends->size);
-    fit->left[order] += off * off;
+    fit->left[order] += pow(off / ends->size, 2);
+    fit->error[order] +=
+        pow(between(dumped, sum->computed->value[at]) / ends->size, 2);
+    fit->made[order] +=
+        pow(between(ends->there, sum->computed->value[at]) / ends->size, 2);
 }
 
 static bool see_terms(const struct tp_sum *sum, int64_t at, enum tp_dtype dtype,
                       struct fit *fit)
 {
-    double *terms, size = 0;
-    const int64_t count = terms_at(sum, at, &terms);
-    for (int64_t i = 0; i < count; i++)
-        size += fabs(terms[i]);
+    const struct tp_addend_list list = terms_of(sum, at);
+    double size = 0;
+    for (int64_t i = 0; i < list.count; i++)
+        size += fabs(list.value[i] / list.divisor);
     for (int i = 0; i < ORDERS && size > 0; i++) {
         const struct tp_adder there = {add_up, dtype, i, false, false};
         const struct tp_adder back = {add_up, dtype, i, true, false};
-        struct ends ends = {add_up(&there, terms, count),
-                            add_up(&back, terms, count), size, 0};
+        struct ends ends = {
+            add_up(&there, list.value, list.count) / list.divisor,
+            add_up(&back, list.value, list.count) / list.divisor, size, 0};
         ends.last = 2 * tp_dtype_rounding(dtype) * fabs(ends.there);
         see_order(sum, at, &ends, fit, i);
     }
-    free(terms);
-    return count > 0;
+    free(list.value);
+    return list.count > 0;
 }
 
 /* Steps between the sums are rounded, too. */
@@ -165,49 +192,25 @@ static bool see_inside(const struct tp_sum *sum, int64_t at,
 {
     const double u =
         fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
-    fit->count = sum->row->run == tp_run_logsumexp ? FITS : ORDERS;
-    for (int i = 0; i < fit->count; i++) {
-        const bool plain = i >= ORDERS;
-        const struct tp_adder there = {add_up, dtype, i % ORDERS, false, plain};
-        const struct tp_adder back = {add_up, dtype, i % ORDERS, true, plain};
+    fit->tried = tp_sum_has_exponentials(sum->row) ? TRIED : ORDERS;
+    for (int i = 0; i < fit->tried; i++) {
+        const struct tp_adder there = {add_up, dtype, i, false, i >= ORDERS};
+        const struct tp_adder back = {add_up, dtype, i, true, i >= ORDERS};
         struct tp_inside one, other;
-        if (!tp_sum_inside(sum->call, sum->row, at, &back, &other) ||
-            !tp_sum_inside(sum->call, sum->row, at, &there, &one))
+        const bool made =
+            tp_sum_inside(sum->call, sum->row, at, &back, &other) &&
+            tp_sum_inside(sum->call, sum->row, at, &there, &one);
+        if (!made && !there.plain)
             return false;
+        if (!made || (there.plain && !(one.size > 0))) {
+            fit->off[i] = INFINITY; /* exponentials that overflow           */
+            continue;
+        }
         const struct ends ends = {one.value, other.value, one.size,
                                   4 * u * one.size};
         if (one.size > 0)
             see_order(sum, at, &ends, fit, i);
-        else if (plain) /* its sum left the range                           */
-            fit->off[i] = INFINITY;
     }
-    fit->error += pow(sum->dumped->value[at] - sum->computed->value[at], 2);
-    fit->inside = true;
-    return true;
-}
-
-/* Steps on the way to each loss are rounded, too, one by one: what is left of
- * that is the rounding of the result. */
-static bool see_losses(const struct tp_sum *sum, enum tp_dtype dtype,
-                       struct fit *fit)
-{
-    struct tp_tape tape;
-    if (!tp_loss_terms(sum->call, sum->row, &tape))
-        return false;
-    const double u =
-        fmax(tp_dtype_rounding(dtype), tp_dtype_rounding(sum->computed->dtype));
-    const double size = fabs(sum->computed->value[0]);
-    const int64_t count = (int64_t)tape.count;
-    for (int i = 0; i < ORDERS && size > 0; i++) {
-        const struct tp_adder there = {add_up, dtype, i, false, false};
-        const struct tp_adder back = {add_up, dtype, i, true, false};
-        const struct ends ends = {
-            add_up(&there, tape.values, count) / tape.divisor,
-            add_up(&back, tape.values, count) / tape.divisor, size, u * size};
-        see_order(sum, 0, &ends, fit, i);
-    }
-    free(tape.values);
-    fit->error += pow(sum->dumped->value[0] - sum->computed->value[0], 2);
     fit->inside = true;
     return true;
 }
@@ -215,39 +218,28 @@ static bool see_losses(const struct tp_sum *sum, enum tp_dtype dtype,
 static bool see_element(const struct tp_sum *sum, int64_t at,
                         enum tp_dtype dtype, struct fit *fit)
 {
-    return see_terms(sum, at, dtype, fit) || see_losses(sum, dtype, fit) ||
+    return see_terms(sum, at, dtype, fit) ||
            (isfinite(sum->dumped->value[at]) &&
             see_inside(sum, at, dtype, fit));
 }
 
-/* Elements that tell an order from others. */
-enum { MANY = 16 };
-
 /* Elements as near to an order as this is to itself. Fewer bits than the
  * tensors have are told from any small error: they explain it, not only bound
- * it; and of a few elements to the last bits, as one order of many is near by
- * chance. */
+ * it, or of sums that are known would be off as much; and of a few elements to
+ * the last bits, as one order of many is near by chance. */
 static bool fits_order(const struct tp_sum *sum, const struct fit *fit,
                        int order, enum tp_dtype dtype)
 {
-    enum { BITS = 16 };
+    enum { MANY = 16, BITS = 16, FAR = 81 };
     const double u = tp_dtype_rounding(sum->computed->dtype);
     const bool bounded = fit->off[order] <= 2 * fit->matter[order];
-    if (!fit->inside || !(tp_dtype_rounding(dtype) > u))
+    const bool few = sum->computed->count < MANY;
+    if (!(tp_dtype_rounding(dtype) > u))
         return bounded;
-    return bounded && 16 * fit->left[order] <= fit->error &&
-           (sum->computed->count >= MANY || fit->off[order] <= BITS * u);
-}
-
-/* To the last bit; of sums inside of elements whatever is off goes with it, if
- * it is not a few, to which some order is near. */
-static bool fits_exactly(const struct tp_sum *sum, const struct fit *fit,
-                         int order)
-{
-    return fit->inside ? sum->computed->count >= MANY &&
-                             fit->off[order] <= 2 * fit->matter[order] &&
-                             16 * fit->left[order] <= fit->error
-                       : fit->off[order] <= 0;
+    if (!(fit->inside || few))
+        return bounded && !(fit->made[order] > FAR * fit->error[order]);
+    return bounded && 16 * fit->left[order] <= fit->error[order] &&
+           (!few || fit->off[order] <= BITS * u);
 }
 
 /* Looks at elements spread over a result, and the worst one; false: its sums
@@ -256,7 +248,7 @@ static bool see_all(const struct tp_sum *sum, enum tp_dtype dtype,
                     struct fit *fit)
 {
     const int64_t count = sum->computed->count;
-    const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
+    const int64_t step = step_of(sum);
     double worst = 0;
     int64_t at_worst = 0;
     bool seen = count > 0;
@@ -278,12 +270,13 @@ static bool see_all(const struct tp_sum *sum, enum tp_dtype dtype,
 bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
                  bool *known)
 {
-    struct fit fit = {.error = 0, .count = ORDERS};
+    struct fit fit = {.tried = ORDERS};
     const bool seen = see_all(sum, dtype, &fit);
-    *known = seen && !fit.inside;
-    for (int i = 0; i < fit.count && seen; i++)
-        if (exactly ? fits_exactly(sum, &fit, i)
-                    : fits_order(sum, &fit, i, dtype))
+    const struct tp_addends *addends = sum->computed->addends;
+    *known =
+        seen && !fit.inside && !(addends && addends->kind == TP_ADDENDS_LIST);
+    for (int i = 0; i < fit.tried && seen; i++)
+        if (exactly ? fit.off[i] <= 0 : fits_order(sum, &fit, i, dtype))
             return true;
     return false;
 }
@@ -293,23 +286,23 @@ bool tp_sum_fits(const struct tp_sum *sum, enum tp_dtype dtype, bool exactly,
 static bool element_in(const struct tp_sum *sum, int64_t at,
                        enum tp_dtype dtype, int order, double *off)
 {
-    double *terms;
     const double right = sum->computed->value[at];
-    const int64_t count = terms_at(sum, at, &terms);
-    bool known = count > 0;
+    const struct tp_addend_list list = terms_of(sum, at);
+    bool known = list.count > 0;
     *off = INFINITY;
     for (int back = 0; back < 2; back++) {
-        const struct tp_adder adder = {add_up, dtype, order % ORDERS, back == 1,
+        const struct tp_adder adder = {add_up, dtype, order, back == 1,
                                        order >= ORDERS};
         struct tp_inside element = {0, 0};
-        if (count > 0)
-            element.value = add_up(&adder, terms, count);
+        if (list.count > 0)
+            element.value =
+                add_up(&adder, list.value, list.count) / list.divisor;
         else
             known = tp_sum_inside(sum->call, sum->row, at, &adder, &element);
         const double made = tp_dtype_round(sum->computed->dtype, element.value);
-        *off = fmin(*off, distance(made, right));
+        *off = fmin(*off, between(made, right));
     }
-    free(terms);
+    free(list.value);
     return known;
 }
 
@@ -318,13 +311,12 @@ int64_t tp_sum_spared(const struct tp_sum *sum, enum tp_dtype dtype,
 {
     const struct tp_array *computed = sum->computed;
     const double u = tp_dtype_rounding(computed->dtype);
-    const int64_t step =
-        computed->count > ELEMENTS ? computed->count / ELEMENTS : 1;
-    struct fit fit = {.error = 0, .count = ORDERS};
+    const int64_t step = step_of(sum);
+    struct fit fit = {.tried = ORDERS};
     int64_t least = INT64_MAX;
     if (!see_all(sum, dtype, &fit))
         return 0;
-    for (int order = 0; order < fit.count; order++) {
+    for (int order = 0; order < fit.tried; order++) {
         int64_t beyond = 0;
         if (!fits_order(sum, &fit, order, dtype))
             continue;
@@ -349,49 +341,26 @@ static double cut(double value)
     return fabs((double)single) > fabs(value) ? nextafterf(single, 0) : single;
 }
 
-/* Of losses: the error over that of the sum, the rounding of the result, and of
- * each loss in the dtype of the tensors by itself. */
-static double losses_excess(const struct tp_sum *sum)
-{
-    struct tp_tape tape;
-    if (!tp_loss_terms(sum->call, sum->row, &tape))
-        return 0;
-    const size_t count = tape.count;
-    const double right = sum->computed->value[0];
-    const double u = tp_dtype_rounding(sum->computed->dtype);
-    double there = 0, back = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        there = cut(there + tape.values[i]);
-        back = cut(back + tape.values[count - 1 - i]);
-        squares += tape.values[i] * tape.values[i];
-    }
-    free(tape.values);
-    const double cuts = fmax(fabs(there / tape.divisor - right),
-                             fabs(back / tape.divisor - right));
-    const double usual = cuts + u * fabs(right) +
-                         2 * sum->call->own * sqrt(squares) / tape.divisor +
-                         tp_dtype_underflow(sum->computed->dtype);
-    return fabs(sum->dumped->value[0] - right) / usual;
-}
-
 double tp_sum_excess(const struct tp_sum *sum)
 {
     const int64_t count = sum->computed->count;
-    const int64_t step = count > ELEMENTS ? count / ELEMENTS : 1;
+    const int64_t step = step_of(sum);
     const double u = tp_dtype_rounding(sum->computed->dtype);
     const double least = tp_dtype_underflow(sum->computed->dtype);
-    double off = 0, usual = 0, *terms;
+    double off = 0, usual = 0;
     for (int64_t at = 0; at < count; at += step) {
         const double right = sum->computed->value[at];
-        const int64_t length = terms_at(sum, at, &terms);
+        const struct tp_addend_list list = terms_of(sum, at);
         double there = 0, back = 0;
-        for (int64_t i = 0; i < length; i++) {
-            there = cut(there + terms[i]);
-            back = cut(back + terms[length - 1 - i]);
+        for (int64_t i = 0; i < list.count; i++) {
+            there = cut(there + list.value[i]);
+            back = cut(back + list.value[list.count - 1 - i]);
         }
-        free(terms);
-        if (length == 0)
-            return losses_excess(sum);
+        free(list.value);
+        if (list.count == 0)
+            return 0;
+        there /= list.divisor;
+        back /= list.divisor;
         const double cuts = fmax(fabs(there - right), fabs(back - right));
         const double error = sum->dumped->value[at] - right;
         off += error * error;
@@ -420,28 +389,32 @@ static void keep_firsts(const struct tp_sum *of, const double *terms,
 }
 
 /* Terms with what is added at the end, a bias, as the first one: it stays. */
-static int64_t terms_of(const struct tp_sum *sum, int64_t at, double **terms)
+static struct tp_addend_list first_terms(const struct tp_sum *sum, int64_t at)
 {
-    const int64_t count = terms_at(sum, at, terms);
-    if (count > 1 && tp_product_adds(sum->call, sum->row)) {
-        const double bias = (*terms)[count - 1];
-        memmove(*terms + 1, *terms, (size_t)(count - 1) * sizeof **terms);
-        **terms = bias;
+    const struct tp_addends *addends = sum->computed->addends;
+    struct tp_addend_list list = terms_of(sum, at);
+    for (int64_t i = 0; i < list.count; i++)
+        list.value[i] /= list.divisor;
+    if (list.count > 1 && addends && addends->added) {
+        const double bias = list.value[list.count - 1];
+        memmove(list.value + 1, list.value,
+                (size_t)(list.count - 1) * sizeof *list.value);
+        *list.value = bias;
     }
-    return count;
+    return list;
 }
 
 /* Whether the first terms leave less than half of the error. */
 static bool repairs(const struct tp_sum *sum, int64_t first, int64_t step)
 {
-    double off = 0, left = 0, *terms;
+    double off = 0, left = 0;
     for (int64_t at = 0; at < sum->computed->count; at += step) {
         const double dumped = sum->dumped->value[at];
+        const struct tp_addend_list list = first_terms(sum, at);
         double part = 0;
-        if (terms_of(sum, at, &terms) >= first)
-            for (int64_t i = 0; i < first; i++)
-                part += terms[i];
-        free(terms);
+        for (int64_t i = 0; i < first && first <= list.count; i++)
+            part += list.value[i];
+        free(list.value);
         const double error = dumped - sum->computed->value[at];
         off += error * error;
         left += (dumped - part) * (dumped - part);
@@ -451,21 +424,25 @@ static bool repairs(const struct tp_sum *sum, int64_t first, int64_t step)
 
 int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count)
 {
-    double *terms;
-    const int64_t step =
-        sum->computed->count > ELEMENTS ? sum->computed->count / ELEMENTS : 1;
-    int64_t first = 0;
-    *count = terms_of(sum, 0, &terms);
-    free(terms);
+    const int64_t elements = sum->computed->count;
+    struct tp_addend_list list = {.count = 0};
+    int64_t step = 1, first = 0;
+    if (elements > 0) {
+        list = first_terms(sum, 0);
+        step = step_of(sum);
+    }
+    *count = list.count;
+    free(list.value);
     uint8_t *fits = malloc((size_t)*count + 1);
-    if (!fits || sum->computed->count < 4 || *count < 4)
+    if (!fits || elements < 4 || *count < 4)
         *count = 0;
     for (int64_t i = 0; i < *count; i++)
         fits[i] = 1;
-    for (int64_t at = 0; *count > 0 && at < sum->computed->count; at += step) {
-        if (terms_of(sum, at, &terms) == *count)
-            keep_firsts(sum, terms, *count, at, fits);
-        free(terms);
+    for (int64_t at = 0; *count > 0 && at < elements; at += step) {
+        list = first_terms(sum, at);
+        if (list.count == *count)
+            keep_firsts(sum, list.value, *count, at, fits);
+        free(list.value);
     }
     while (first < *count && !fits[first])
         first++;

@@ -2,18 +2,17 @@
 #ifndef TP_REPLAY_SUM_TERMS_H
 #define TP_REPLAY_SUM_TERMS_H
 
+#include "replay/addends.h"
 #include "replay/operators.h"
 
 /* What an element of a result is the sum of. */
 
-/* The terms of element `at` of a result of a loaded call, to be freed; their
- * number, 0: none are known. Those of gradients need what was computed. */
-int64_t tp_sum_terms(const struct tp_replay_call *call,
-                     const struct tp_operator *row, size_t result, int64_t at,
-                     double **terms);
+/* The terms of element `at` of a result that was computed. */
+struct tp_addend_list tp_sum_terms(const struct tp_replay_call *call,
+                                   const struct tp_operator *row,
+                                   const struct tp_array *result, int64_t at);
 
-/* A result that was computed, which is one of the call's outputs, and as it was
- * dumped. */
+/* A result that was computed, and as it was dumped. */
 struct tp_sum {
     const struct tp_replay_call *call;
     const struct tp_operator *row;

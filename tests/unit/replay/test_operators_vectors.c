@@ -10,6 +10,7 @@
 #include "base/text_index.h"
 #include "replay/digest_set.h"
 #include "replay/replay.h"
+#include "replay/sum_terms.h"
 #include "tests/unit/support/dump_maker.h"
 #include "tests/unit/support/op_vectors.h"
 #include "tests/unit/support/testdata.h"
@@ -28,7 +29,8 @@ struct seen {
     struct tp_digest_set calls_seen, names_seen;
     size_t moved, found; /* results that were changed, and noticed          */
     size_t skipped;      /* calls without one of their arguments            */
-    struct maker maker;  /* of files                                        */
+    size_t sums[TP_ADDENDS_WEIGHT + 1]; /* results whose addends are known  */
+    struct maker maker; /* of files                                        */
 };
 
 /* Where calls of a row are counted: those of tensor_saver behind the others. */
@@ -117,6 +119,30 @@ static void compare(const struct op_vector *v, int which, size_t k,
         move_one(computed, expected, seen);
 }
 
+/* What a result is said to be the sum of adds up to what torch has. */
+static void add_up(const struct op_vector *v, int which, size_t k,
+                   const struct tp_replay_call *replay,
+                   const struct tp_operator *row, struct seen *seen)
+{
+    const struct tp_array *computed = &replay->outputs[k],
+                          *expected = op_vector_result(v, which, k);
+    for (int64_t i = 0; i < computed->count; i++) {
+        const struct tp_addend_list list =
+            tp_sum_terms(replay, row, computed, i);
+        double sum = 0;
+        for (int64_t at = 0; at < list.count; at++)
+            sum += list.value[at] / list.divisor;
+        const double limit = 8 * limit_of(computed, i);
+        cr_expect(list.count == 0 || sum == expected->value[i] ||
+                      !(fabs(sum - expected->value[i]) > limit),
+                  "%s:%d: %s %zu[%d] is %.17g, its addends %.17g", seen->path,
+                  v->line, v->key[which], k, (int)i, expected->value[i], sum);
+        free(list.value);
+    }
+    if (computed->addends && computed->count > 0)
+        seen->sums[computed->addends->kind]++;
+}
+
 static void run(struct op_vector *v, int which, const struct tp_operator *row,
                 struct seen *seen)
 {
@@ -128,6 +154,8 @@ static void run(struct op_vector *v, int which, const struct tp_operator *row,
                  v->key[which], err.message);
     for (size_t k = 0; status == TP_OK && k < replay.output_count; k++)
         compare(v, which, k, &replay.outputs[k], seen);
+    for (size_t k = 0; status == TP_OK && k < replay.output_count; k++)
+        add_up(v, which, k, &replay, row, seen);
     if (status == TP_OK)
         cr_expect_null(op_vector_result(v, which, replay.output_count),
                        "%s:%d: a result is not made", seen->path, v->line);
@@ -279,6 +307,8 @@ Test(operators_vectors, are_what_torch_computes, .timeout = 600)
     maker_end(&seen.maker);
     expect_calls(&seen, tp_operators);
     expect_calls(&seen, tp_saved_operators);
+    for (int kind = TP_ADDENDS_LIST; kind <= TP_ADDENDS_WEIGHT; kind++)
+        cr_expect_gt(seen.sums[kind], CASES, "%d: %zu", kind, seen.sums[kind]);
     cr_expect_geq(seen.found * 100, seen.moved * 99, "%zu of %zu", seen.found,
                   seen.moved);
     tp_digest_set_clear(&seen.calls_seen);

@@ -80,6 +80,17 @@ static void variance(const double *x, double *made, struct adding adding)
     }
 }
 
+/* Without the largest taken off. */
+static void logsumexp(const double *x, double *made, struct adding adding)
+{
+    double terms[LENGTH];
+    for (int r = 0; r < ROWS; r++, x += LENGTH) {
+        for (int i = 0; i < LENGTH; i++)
+            terms[i] = exp(x[i]);
+        made[r] = log(sum_of(terms, LENGTH, adding)) * off_by(adding, r);
+    }
+}
+
 /* Of what is given as query, key and value. */
 static void attention(const double *x, double *made, struct adding adding)
 {
@@ -135,6 +146,14 @@ static const struct kernel {
     {"Torch.var.0.forward",
      "\"dim\": {\"type\": \"int\", \"value\": -1}",
      variance,
+     2,
+     1,
+     1,
+     {ROWS, LENGTH},
+     {ROWS}},
+    {"Torch.logsumexp.0.forward",
+     "\"dim\": {\"type\": \"int\", \"value\": -1}",
+     logsumexp,
      2,
      1,
      1,
