@@ -324,6 +324,14 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
                     "loss");
 }
 
+/* A script without functions that calls no backward() tries what it has, and
+ * nobody can train with it. */
+static bool is_trial(const struct tp_flow *flow)
+{
+    return flow->script->has_torch && flow->functions->count == 0 &&
+           !(*flow->seen & (TP_SEEN_BACKWARD | TP_SEEN_TRAIN | TP_SEEN_SCALER));
+}
+
 /* It raises no error with autocast off; and a script that trains, and never in
  * 16 bits, may use it, as may what measures, or takes no gradient. An object
  * that nothing calls raises none. */
@@ -339,7 +347,7 @@ static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
         tp_flow_value(flow, tp_flow_operand(flow, call)) & TP_TAG_CONSTANT;
     tp_flow_add_as(
         flow, call->function, &rules[BCE], what,
-        trains_in_fp32 || given || flow->scope.autocast_off ||
+        trains_in_fp32 || given || is_trial(flow) || flow->scope.autocast_off ||
                 flow->scope.autocast_asked || tp_flow_only_infers(flow) ||
                 tp_flow_is_named(flow, measures) ||
                 (call->role == TP_DOES_MAKE_BCE && !tp_flow_uses_made(flow))

@@ -443,8 +443,16 @@ Test(check, casts_need_training)
          LOSS_OF_CLASS "pass\nclass M(nn.Module):\n"
                        "  def __init__(self):\n    self.f = nn.Linear(1, 1)\n"
                        "  def g(self, x):\n    return self.f(x)\n"},
-        {"bce", "import torch.nn as nn\nf = nn.BCELoss()\nf(x, y)\n",
-         "import torch.nn as nn\nf = nn.BCELoss()\n"},
+        {"bce",
+         "import torch.nn as nn\nf = nn.BCELoss()\ndef g(x, y):\n"
+         "  return f(x, y)\n",
+         "import torch.nn as nn\nf = nn.BCELoss()\ndef g(x, y):\n"
+         "  return x\n"},
+        {"bce",
+         "import torch, torch.nn as nn\nf = nn.BCELoss()\n"
+         "with torch.autocast('cuda'):\n  y = f(x, t)\ny.backward()\n",
+         "import torch, torch.nn as nn\nf = nn.BCELoss()\n"
+         "with torch.autocast('cuda'):\n  y = f(x, t)\nprint(y)\n"},
         {"bce",
          "import torch.nn as nn\nclass L(nn.Module):\n  def __init__(self):\n"
          "    self.f = nn.BCELoss()\n  def forward(self, x, y):\n"
