@@ -178,8 +178,10 @@ same()
 mpi_program()
 {
     mpi_program=${TPROF%/*}/tprof-analyze-mpi
-    [ -x "$mpi_program" ] || skip "no $mpi_program"
+    [ -x "$mpi_program" ] || skip "no ${mpi_program##*/}"
     need mpirun
+    mpirun --allow-run-as-root --oversubscribe -n 2 true > /dev/null 2>&1 ||
+        skip "mpirun starts nothing"
 }
 
 # ranks COUNT WORD...: starts it in so many processes on this machine.
