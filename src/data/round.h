@@ -94,12 +94,13 @@ TP_LANES_INLINE void tp_round_lanes(const struct tp_rounder *rounder,
     if (kind == TP_ROUNDER_EVEN) {
         step -= rounder->fraction;
     } else {
-        /* 3 bits for |e| <= 3, 2 up to 7, 1 up to 15, none below 2^-15;
-         * a true comparison is -1 */
-        const tp_lane_ints above = e - 1023, below = 1023 - e;
-        const tp_lane_ints bits = 3 + ((above > 3) | (below > 3)) +
-                                  ((above > 7) | (below > 7));
-        step -= bits & (below <= 15);
+        /* 3 bits for |e| <= 3, 2 up to 7, 1 up to 15, none below 2^-15; signs
+         * instead of comparisons, which compilers take lane by lane */
+        const tp_lane_ints above = e - 1023, sign = above >> 63;
+        const tp_lane_ints size = (above ^ sign) - sign;
+        const tp_lane_ints bits =
+            3 + ((3 - size) >> 63) + ((7 - size) >> 63);
+        step -= bits & ((-16 - above) >> 63);
     }
     const tp_lanes magic = (tp_lanes)((step + 52) << 52);
     tp_lanes t = (*a + magic) - magic;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "stats/code_key.h"
 #include "stats/quantize.h"
 
@@ -51,7 +52,8 @@ struct tp_float_bin_total {
 bool tp_float_bins_suit(const struct tp_quant_spec *spec);
 
 /* Adds the codes of a span of TP_FLOAT32 to bins[TP_FLOAT_BINS]. */
-void tp_float_bins_add(const struct tp_span *span, struct tp_float_bin *bins);
+void tp_float_bins_add(const struct tp_span *span, enum tp_isa isa,
+                       struct tp_float_bin *bins);
 
 /* Adds n bins to as many totals and empties them. */
 void tp_float_bins_flush(struct tp_float_bin *bins, size_t n,

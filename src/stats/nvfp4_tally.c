@@ -141,25 +141,37 @@ static inline __attribute__((always_inline)) void add_block(
                        &tally->counts);
 }
 
+/* Codes that are widened together: a vector of codes each stored alone a
+ * moment ago would wait for all of them. */
+enum { WIDENED = 256 };
+
+static void add_widened(const struct to *to, const unsigned char *at,
+                        size_t length)
+{
+    uint16_t codes[WIDENED] = {0};
+    for (size_t i = 0; i < length; i++)
+        codes[i] = to->plan->blocks.widened[at[i]];
+    for (size_t i = 0; i < length; i += 16)
+        add_block(to, codes + i, length - i < 16 ? length - i : 16, at + i);
+}
+
 static void add_row(const struct to *to, const unsigned char *at,
                     size_t length)
 {
-    const struct tp_block_plan *plan = &to->plan->blocks;
-    const size_t size = (size_t)plan->code_size;
-    uint16_t codes[16];
+    uint16_t codes[16] = {0};
     size_t i = 0;
-    for (; i + 16 <= length && size == 2; i += 16, at += 32)
-        add_block(to, (const uint16_t *)(const void *)at, 16, at);
-    for (; i < length; i += 16, at += 16 * size) {
-        const size_t n = length - i < 16 ? length - i : 16;
-        memset(codes, 0, sizeof codes);
-        if (size == 2)
-            memcpy(codes, at, 2 * n);
-        else
-            for (size_t j = 0; j < n; j++)
-                codes[j] = plan->widened[at[j]];
-        add_block(to, codes, n, at);
+    if (to->plan->blocks.code_size == 1) {
+        for (; i < length; i += WIDENED)
+            add_widened(to, at + i,
+                        length - i < WIDENED ? length - i : WIDENED);
+        return;
     }
+    for (; i + 16 <= length; i += 16, at += 32)
+        add_block(to, (const uint16_t *)(const void *)at, 16, at);
+    if (i == length)
+        return;
+    memcpy(codes, at, 2 * (length - i));
+    add_block(to, codes, length - i, at);
 }
 
 void tp_nvfp4_tally_rows(const struct tp_nvfp4_plan *plan,

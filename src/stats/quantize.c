@@ -177,20 +177,52 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
     }
 }
 
-/* Whether no value is special or overflows. */
-TP_LANES_INLINE bool is_plain(const struct tp_quant_batch *batch)
+/* What is true of all values of a batch. */
+struct range {
+    bool plain;  /* none is special or overflows                          */
+    bool normal; /* and none is 0 or becomes subnormal                    */
+};
+
+TP_LANES_INLINE struct range range_of(const struct tp_quant_batch *batch)
 {
-    tp_lane_ints plain = (tp_lane_ints){0} - 1;
+    tp_lane_ints plain = (tp_lane_ints){0} - 1, normal = plain;
     for (size_t i = 0; i < batch->n; i += TP_LANES) {
         tp_lane_ints bits;
         memcpy(&bits, batch->x + i, sizeof bits);
         const tp_lanes a = (tp_lanes)(bits & INT64_MAX);
-        plain &= a * batch->limits.there < batch->limits.overflow;
+        const tp_lanes y = a * batch->limits.there;
+        plain &= y < batch->limits.overflow;
+        normal &= y >= batch->limits.min_normal;
     }
-    int64_t all = -1;
-    for (int i = 0; i < TP_LANES; i++)
-        all &= plain[i];
-    return all == -1;
+    struct range range = {true, true};
+    for (int i = 0; i < TP_LANES; i++) {
+        range.plain = range.plain && plain[i];
+        range.normal = range.normal && plain[i] && normal[i];
+    }
+    return range;
+}
+
+/* As tp_round_lanes, of what is plain: with ties to even a step follows from
+ * the exponent where it is. */
+TP_LANES_INLINE void round_plain(const struct tp_rounder *rounder,
+                                 enum tp_rounder_kind kind, bool normal,
+                                 const tp_lanes *y, tp_lanes *q)
+{
+    if (kind != TP_ROUNDER_EVEN) {
+        tp_round_lanes(rounder, kind, y, q);
+        return;
+    }
+    const int64_t one = INT64_C(1) << 52;
+    const tp_lane_ints least = (tp_lane_ints){0} + rounder->least * one;
+    tp_lane_ints power = (tp_lane_ints)*y & 0x7ff * one;
+    if (!normal) {
+        const tp_lane_ints below = power < least;
+        power = (below & least) | (~below & power);
+    }
+    const tp_lanes magic = (tp_lanes)(power + (52 - rounder->fraction) * one);
+    const tp_lanes t = (*y + magic) - magic;
+    const tp_lanes overflowed = rounder->overflowed - (tp_lanes){0};
+    *q = TP_SELECT(t > rounder->max, overflowed, t);
 }
 
 TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
@@ -203,7 +235,7 @@ TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
         memcpy(&bits, batch->x + i, sizeof bits);
         g.a = (tp_lanes)(bits & INT64_MAX);
         g.y = g.a * batch->limits.there;
-        tp_round_lanes(&batch->rounder, kind, &g.y, &g.q);
+        round_plain(&batch->rounder, kind, false, &g.y, &g.q);
         if (weighted) {
             memcpy(&g.weight, batch->weight + i, sizeof g.weight);
             tp_quant_add_plain_weighted(sums, &batch->limits, &g);
@@ -213,33 +245,51 @@ TP_LANES_INLINE void add_plain(const struct tp_quant_batch *batch,
     }
 }
 
+/* The same sums, where there is nothing to count. */
+TP_LANES_INLINE void add_normal(const struct tp_quant_batch *batch,
+                                enum tp_rounder_kind kind,
+                                struct tp_quant_lanes *sums)
+{
+    for (size_t i = 0; i < batch->n; i += TP_LANES) {
+        tp_lane_bits bits;
+        memcpy(&bits, batch->x + i, sizeof bits);
+        const tp_lanes a = (tp_lanes)(bits & INT64_MAX);
+        const tp_lanes y = a * batch->limits.there;
+        tp_lanes q;
+        round_plain(&batch->rounder, kind, true, &y, &q);
+        tp_quant_add_sums(sums, a, q * batch->limits.back, a);
+    }
+    sums->nonzero += (int64_t)(batch->n / TP_LANES);
+}
+
+TP_LANES_INLINE void add_rounded(const struct tp_quant_batch *batch,
+                                 enum tp_rounder_kind kind,
+                                 struct tp_quant_lanes *sums)
+{
+    const struct range range = range_of(batch);
+    if (range.normal && !batch->weighted)
+        add_normal(batch, kind, sums);
+    else if (range.plain && batch->weighted)
+        add_plain(batch, kind, true, sums);
+    else if (range.plain)
+        add_plain(batch, kind, false, sums);
+    else
+        add_kind(batch, kind, batch->weighted, sums);
+}
+
 TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
                              struct tp_quant_error *error)
 {
     struct tp_quant_lanes sums;
     memset(&sums, 0, sizeof sums);
-    switch (batch->kind) {
-    case TP_ROUNDER_EVEN:
-        if (batch->given)
-            add_kind(batch, TP_ROUNDER_EVEN, batch->weighted, &sums);
-        else if (is_plain(batch) && batch->weighted)
-            add_plain(batch, TP_ROUNDER_EVEN, true, &sums);
-        else if (batch->weighted)
-            add_kind(batch, TP_ROUNDER_EVEN, true, &sums);
-        else if (is_plain(batch))
-            add_plain(batch, TP_ROUNDER_EVEN, false, &sums);
-        else
-            add_kind(batch, TP_ROUNDER_EVEN, false, &sums);
-        break;
-    case TP_ROUNDER_TAPERED:
-        add_kind(batch, TP_ROUNDER_TAPERED, batch->weighted, &sums);
-        break;
-    default:
-        if (batch->weighted)
-            add_kind(batch, TP_ROUNDER_AWAY, true, &sums);
-        else
-            add_kind(batch, TP_ROUNDER_AWAY, false, &sums);
-    }
+    if (batch->given)
+        add_kind(batch, TP_ROUNDER_EVEN, batch->weighted, &sums);
+    else if (batch->kind == TP_ROUNDER_EVEN)
+        add_rounded(batch, TP_ROUNDER_EVEN, &sums);
+    else if (batch->kind == TP_ROUNDER_TAPERED)
+        add_rounded(batch, TP_ROUNDER_TAPERED, &sums);
+    else
+        add_rounded(batch, TP_ROUNDER_AWAY, &sums);
     tp_quant_close(&sums, batch->values, error);
 }
 

@@ -39,6 +39,21 @@ struct tp_quant_octet {
     tp_lane_ints keep;     /* -1, or 0: counted, but in no sum            */
 };
 
+/* The error sums of magnitudes and of what they became, in the same units;
+ * relative errors are to `whole`, which is a where a is not 0. */
+TP_LANES_INLINE void tp_quant_add_sums(struct tp_quant_lanes *sums, tp_lanes a,
+                                       tp_lanes q, tp_lanes whole)
+{
+    const tp_lanes difference = a - q;
+    const tp_lanes d = (tp_lanes)((tp_lane_ints)difference & INT64_MAX);
+    sums->xx += a * a;
+    sums->dd += d * d;
+    sums->xq += a * q;
+    sums->qq += q * q;
+    sums->relative += d / whole;
+    sums->most = TP_SELECT(d > sums->most, d, sums->most);
+}
+
 /* As tp_quant_add, of values none of which is special, overflows or is left
  * out; the same sums. */
 TP_LANES_INLINE void tp_quant_add_plain(struct tp_quant_lanes *sums,
@@ -47,17 +62,10 @@ TP_LANES_INLINE void tp_quant_add_plain(struct tp_quant_lanes *sums,
 {
     const tp_lanes one = (tp_lanes){0} + 1, q = g->q * limits->back;
     const tp_lane_ints some = g->a > 0;
-    const tp_lanes difference = g->a - q;
-    const tp_lanes d = (tp_lanes)((tp_lane_ints)difference & INT64_MAX);
     sums->underflow -= some & (g->q == 0);
     sums->subnormal -= some & (g->q < limits->min_normal);
     sums->nonzero -= some;
-    sums->xx += g->a * g->a;
-    sums->dd += d * d;
-    sums->xq += g->a * q;
-    sums->qq += q * q;
-    sums->relative += d / TP_SELECT(some, g->a, one);
-    sums->most = TP_SELECT(d > sums->most, d, sums->most);
+    tp_quant_add_sums(sums, g->a, q, TP_SELECT(some, g->a, one));
 }
 
 /* The same of values that have weights; some may be 0, of values 0. */

@@ -27,7 +27,7 @@ static struct sample *make(enum float_sample kind, uint64_t *state)
     memcpy(codes + 1, made->x, 4 * N);
     for (size_t first = 0; first < N; first += N / 2) {
         const struct tp_span span = {TP_FLOAT32, codes + 1 + 4 * first, N / 2};
-        tp_float_bins_add(&span, bins);
+        tp_float_bins_add(&span, TP_ISA_UNKNOWN, bins);
         tp_float_bins_flush(bins, TP_FLOAT_BINS, made->totals);
     }
     for (size_t i = 0; i < TP_FLOAT_BINS; i++)
@@ -137,6 +137,26 @@ Test(float_bins, subnormals_that_do_not_become_0_are_left_to_others)
     free(subnormal);
 }
 
+Test(float_bins, all_instruction_sets_count_the_same)
+{
+    static struct tp_float_bin expected[TP_FLOAT_BINS], got[TP_FLOAT_BINS];
+    static float x[N];
+    uint64_t state = 2463534242;
+    for (enum float_sample kind = 0; kind < SAMPLES; kind++) {
+        for (size_t i = 0; i < N; i++)
+            x[i] = float_sample(kind, &state);
+        const struct tp_span span = {TP_FLOAT32, x, N - kind};
+        memset(expected, 0, sizeof expected);
+        tp_float_bins_add(&span, TP_ISA_PORTABLE, expected);
+        for (enum tp_isa isa = TP_ISA_AVX2; isa <= tp_isa_best(); isa++) {
+            memset(got, 0, sizeof got);
+            tp_float_bins_add(&span, isa, got);
+            cr_assert_arr_eq(got, expected, sizeof got, "sample %d, %s",
+                             (int)kind, tp_isa_name(isa));
+        }
+    }
+}
+
 Test(float_bins, a_spread_that_doubles_would_lose_is_kept)
 {
     /* 2^20 times an ulp below 1, and once two ulps below */
@@ -146,7 +166,8 @@ Test(float_bins, a_spread_that_doubles_would_lose_is_kept)
     const double u = 0x1p-24;
     const size_t n = 1 << 20;
     for (size_t i = 0; i <= n; i++)
-        tp_float_bins_add(&(struct tp_span){TP_FLOAT32, &x[i == n], 1}, bins);
+        tp_float_bins_add(&(struct tp_span){TP_FLOAT32, &x[i == n], 1},
+                          TP_ISA_UNKNOWN, bins);
     tp_float_bins_flush(bins, TP_FLOAT_BINS, totals);
     const struct tp_quant_spec spec = {.number = tp_number_by_id("e4m3")};
     struct tp_quant_error error = {0};

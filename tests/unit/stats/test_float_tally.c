@@ -20,7 +20,8 @@ static struct sample *make(enum float_sample kind, uint64_t *state)
     for (size_t i = 0; i < N; i++)
         made->x[i] = ldexpf(float_sample(kind, state),
                             kind == SAMPLE_WIDE ? (int)(i / LENGTH) : 0);
-    tp_float_bins_add(&(struct tp_span){TP_FLOAT32, made->x, N}, bins);
+    tp_float_bins_add(&(struct tp_span){TP_FLOAT32, made->x, N},
+                      TP_ISA_UNKNOWN, bins);
     tp_float_bins_flush(bins, TP_FLOAT_BINS, made->totals);
     free(bins);
     return made;
