@@ -96,9 +96,11 @@ static bool is_new_place(const struct tp_quant *quant, size_t row)
 }
 
 /* Casts an open tensor with every scale. */
-static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
-                         struct tp_scan_result *result,
-                         struct tp_quant_sweep *sweep)
+static enum tp_status sweep_tensor(struct tp_scanner *scanner,
+                                   struct tp_tensor *tensor,
+                                   struct tp_scan_result *result,
+                                   struct tp_quant_sweep *sweep,
+                                   struct tp_error *err)
 {
     struct tp_quant_spec specs[EXPONENTS];
     struct tp_quant_error errors[EXPONENTS];
@@ -111,8 +113,9 @@ static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
                 .scaled = TP_SCALED_FIXED,
                 .exponent = sweep->first + i};
         memset(errors, 0, sizeof errors);
-        if (tp_scan(scanner, tensor, &request, result, NULL) != TP_OK)
-            return false;
+        enum tp_status status = tp_scan(scanner, tensor, &request, result, err);
+        if (status != TP_OK)
+            return status;
         for (int i = 0; i < EXPONENTS; i++) {
             struct tp_quant_metrics metrics;
             tp_quant_metrics_of(&errors[i], &metrics);
@@ -120,14 +123,16 @@ static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
                 errors[i].nonfinite_out ? NAN : metrics.sqnr_db;
         }
     }
-    return true;
+    return TP_OK;
 }
 
 /* Reads the tensor of a row, unless it is known what that gave: `numbers` has
  * those of all formats. */
-static bool sweep_row(const struct tp_run *run, struct tp_scanner *scanner,
-                      struct tp_scan_result *result,
-                      struct tp_quant_sweep *sweep, double *numbers)
+static enum tp_status sweep_row(const struct tp_run *run,
+                                struct tp_scanner *scanner,
+                                struct tp_scan_result *result,
+                                struct tp_quant_sweep *sweep, double *numbers,
+                                struct tp_error *err)
 {
     const struct tp_row *row = &run->rows[sweep->row];
     const size_t bytes = 3 * EXPONENTS * sizeof *numbers;
@@ -136,22 +141,26 @@ static bool sweep_row(const struct tp_run *run, struct tp_scanner *scanner,
     struct tp_digest key = tp_memo_key(run, "sweep", row, NULL);
     tp_digest_number(&key, (uint64_t)sweep->first);
     if (tp_memo_get(run, &key, numbers, bytes))
-        return true;
-    bool done = tp_row_file_open(run, row, &file, NULL) == TP_OK &&
-                tp_row_file_tensor(row, &file, &tensor, NULL) == TP_OK &&
-                sweep_tensor(scanner, &file.tensors[row->place], result, sweep);
-    if (done)
+        return TP_OK;
+    enum tp_status status = tp_row_file_open(run, row, &file, err);
+    if (status == TP_OK)
+        status = tp_row_file_tensor(row, &file, &tensor, err);
+    if (status == TP_OK)
+        status = sweep_tensor(scanner, &file.tensors[row->place], result, sweep,
+                              err);
+    if (status == TP_OK)
         tp_memo_put(run, &key, numbers, bytes);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
-    return done;
+    return status;
 }
 
 /* Adds a sweep of a row; false when out of memory. */
-static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
+static bool add_sweep(struct tp_quant *quant, struct tp_run *run,
+                      struct tp_scanner *scanner,
                       struct tp_scan_result *result, size_t row)
 {
-    const struct tp_run *run = quant->run;
+    struct tp_error why = {.code = TP_OK};
     struct tp_quant_sweep *sweep = &quant->sweeps[quant->sweep_count];
     *sweep = (struct tp_quant_sweep){
         .row = row,
@@ -164,17 +173,23 @@ static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
         return false;
     for (int f = 0; f < 3; f++)
         sweep->sqnr[f] = numbers + f * EXPONENTS;
-    if (sweep_row(run, scanner, result, sweep, numbers))
+    enum tp_status status =
+        sweep_row(run, scanner, result, sweep, numbers, &why);
+    if (status == TP_OK) {
         quant->sweep_count++;
-    else
-        free(numbers);
-    return true;
+        return true;
+    }
+    free(numbers);
+    if (status != TP_E_MEMORY && status != TP_E_INTERRUPTED)
+        tp_run_note(run,
+                    "%s: what other scales would do to it is not known: %s",
+                    run->rows[row].file, why.message);
+    return status != TP_E_MEMORY;
 }
 
-enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant, struct tp_run *run,
                                     struct tp_pool *pool, struct tp_error *err)
 {
-    const struct tp_run *run = quant->run;
     struct candidate *worst = calloc(run->row_count + 1, sizeof *worst);
     struct tp_scan_result *result = malloc(sizeof *result);
     struct tp_scanner *scanner = NULL;
@@ -198,7 +213,7 @@ enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
         if (!is_new_place(quant, worst[i].row))
             continue;
         tries++;
-        if (!add_sweep(quant, scanner, result, worst[i].row))
+        if (!add_sweep(quant, run, scanner, result, worst[i].row))
             status = tp_fail_memory(err);
     }
     tp_scanner_free(scanner);

@@ -8,10 +8,11 @@
 /*
  * Reads the worst tensors of a run again, at most TP_QUANT_SWEEPS, each of
  * another place, and casts them with many scales: quant->sweeps. Which
- * tensors are worst follows from the groups, so those have to be there. A file
- * that is gone or has changed is left out. TP_E_MEMORY only.
+ * tensors are worst follows from the groups, so those have to be there. One
+ * that cannot be read any more is left out, with a note in `run`, which is
+ * quant->run. TP_E_MEMORY only.
  */
-enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant, struct tp_run *run,
                                     struct tp_pool *pool, struct tp_error *err);
 
 enum { TP_QUANT_SWEEPS = 6 };

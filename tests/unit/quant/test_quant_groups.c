@@ -3,14 +3,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "figures/figures.h"
 #include "quant/quant_sweep.h"
 #include "quant/quant_tables.h"
 #include "report/tables.h"
-#include "tests/unit/support/stages.h"
 #include "tensors/collect.h"
 #include "tests/unit/support/quant_plan.h"
+#include "tests/unit/support/stages.h"
 
 /* --- the plan ------------------------------------------------------------- */
 
@@ -34,8 +36,11 @@ Test(quant_plan, tells_how_many_casts_are_tallied)
     static const struct {
         const char *formats;
         size_t tallies;
-    } cases[] = {{"none", 0},  {"hif8,e4m3,nvfp4", 0}, {"mxfp4", 1},
-                 {"named", 1}, {"e5m2,mxfp4,mxfp8_e4m3,named", 3}};
+    } cases[] = {{"none", 0},
+                 {"hif8,e4m3,nvfp4", 0},
+                 {"mxfp4", 1},
+                 {"named", 1},
+                 {"e5m2,mxfp4,mxfp8_e4m3,named", 3}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct tp_quant_plan plan = plan_of(cases[i].formats);
         cr_assert_eq(tp_quant_plan_tallies(&plan), cases[i].tallies, "%s",
@@ -221,8 +226,7 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
     row->label.operation = "forward";
     tp_quant_choose(&run->plan, TP_BFLOAT16, NULL, &choice);
     for (size_t i = 0; i < choice.count; i++)
-        tp_quant_list(&choice.specs[i], TP_BFLOAT16, &list,
-                      &choice.errors[i]);
+        tp_quant_list(&choice.specs[i], TP_BFLOAT16, &list, &choice.errors[i]);
     row->quant = tp_quant_pack(&choice, &run->arena);
     return row;
 }
@@ -275,8 +279,7 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
         group_of(&made, TP_QUANT_BY_PLACE, 1, "e5m2");
     cr_assert_eq(e5m2.tensors, 2);
     double signal = 1.125 * 1.125 + 9 + 25 + 36;
-    cr_assert_float_eq(e5m2.metrics.sqnr_db,
-                       10 * log10(signal * 64), 1e-12);
+    cr_assert_float_eq(e5m2.metrics.sqnr_db, 10 * log10(signal * 64), 1e-12);
     cr_assert_float_eq(e5m2.sqnr_worst_db, 20 * log10(9), 1e-12);
     cr_assert_float_eq(e5m2.metrics.mse, 1.0 / 64 / 4, 1e-15);
     cr_assert_eq(group_of(&made, TP_QUANT_BY_PLACE, 1, "hif8").metrics.sqnr_db,
@@ -320,9 +323,9 @@ Test(quant_groups, count_blocks_without_a_scale)
         double count;
     } known[] = {{"nonfinite_blocks", 2}, {"zero_blocks", 1}};
     for (size_t i = 0; i < 2; i++)
-        cr_assert_eq(tp_cell_number(&table, 0,
-                                    tp_table_column(&table, known[i].column)),
-                     known[i].count, "%s", known[i].column);
+        cr_assert_eq(
+            tp_cell_number(&table, 0, tp_table_column(&table, known[i].column)),
+            known[i].count, "%s", known[i].column);
     cr_assert_str_eq(
         tp_cell_text(&table, 0, tp_table_column(&table, "mx_nonfinite")),
         "block");
@@ -377,10 +380,9 @@ Test(quant_tables, make_the_same_rows_in_any_window)
     tp_quant_clear(&made.quant);
     made.run.plan = plan_of("hif8,e4m3,e5m2,bf16");
     cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
-    const struct tp_results results = {&made.run,       &groups,
-                                       &made.quant,     &made.pairs,
-                                       &made.monitor,   &made.incidents,
-                                       &findings};
+    const struct tp_results results = {
+        &made.run,     &groups,         &made.quant, &made.pairs,
+        &made.monitor, &made.incidents, &findings};
     tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_QUANTIZATION];
     static const char *const formats[] = {"hif8", "e4m3", "e5m2", "bf16"};
@@ -394,8 +396,7 @@ Test(quant_tables, make_the_same_rows_in_any_window)
             struct tp_table rows = tp_table_window(table, first, count, room);
             for (size_t i = 0; i < count; i++) {
                 size_t at = first + i;
-                cr_assert_eq(tp_cell_number(&rows, i, tensor),
-                             at < 4 ? 0 : 2);
+                cr_assert_eq(tp_cell_number(&rows, i, tensor), at < 4 ? 0 : 2);
                 cr_assert_str_eq(tp_cell_text(&rows, i, format),
                                  formats[at % 4]);
                 if (at == 2)
@@ -515,9 +516,10 @@ Test(quant_figures, show_the_numbers_of_the_groups)
         if (cell[0] != 1 || strcmp(format, "e5m2"))
             continue;
         seen = true;
-        cr_assert_float_eq(cell[2],
-                           group_of(&made, TP_QUANT_BY_LAYER, 1, "e5m2")
-                               .metrics.sqnr_db, 1e-12);
+        cr_assert_float_eq(
+            cell[2],
+            group_of(&made, TP_QUANT_BY_LAYER, 1, "e5m2").metrics.sqnr_db,
+            1e-12);
     }
     cr_assert(seen);
     const struct tp_figure *loss = figure_of(&set, "loss_by_format");
@@ -542,10 +544,8 @@ Test(quant_figures, distance_of_a_uniform_distribution_from_normal)
     static double values[VALUES];
     static uint64_t counts[VALUES];
     static struct tp_summary summary;
-    struct tp_code_list list = {.value = values,
-                                .count = counts,
-                                .length = VALUES,
-                                .finite = VALUES};
+    struct tp_code_list list = {
+        .value = values, .count = counts, .length = VALUES, .finite = VALUES};
     double quantile[TP_QUANTILES];
     for (int i = 0; i < VALUES; i++) {
         values[i] = (2 * i + 1.0) / VALUES - 1;
@@ -567,24 +567,57 @@ Test(quant_figures, distance_of_a_uniform_distribution_from_normal)
     stages_clear(&made);
 }
 
-/* Without a scale, a sweep must find what the run found. */
-Test(quant_sweep, passes_through_the_stored_scale)
+/* Tensors of HiF8, collected. */
+static void collect_hifp8(const struct tp_quant_plan *plan,
+                          struct tp_pool *pool, struct stages *made)
 {
     const char *srcdir = getenv("srcdir");
     char folder[512];
-    struct tp_quant_plan plan = plan_of(NULL);
-    struct stages made = {.run = {.rows = NULL}};
-    struct tp_pool *pool = NULL;
     snprintf(folder, sizeof folder, "%s/testdata/logs/hifp8",
              srcdir ? srcdir : ".");
     const char *const roots[] = {folder};
     const struct tp_collect_options options = {
-        .roots = roots, .root_count = 1, .quant = &plan};
-    cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
-    cr_assert_eq(tp_collect(pool, &options, &made.run, NULL), TP_OK, "%s",
+        .roots = roots, .root_count = 1, .quant = plan};
+    cr_assert_eq(tp_collect(pool, &options, &made->run, NULL), TP_OK, "%s",
                  folder);
-    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
-    cr_assert_eq(tp_quant_sweeps_make(&made.quant, pool, NULL), TP_OK);
+    cr_assert_eq(tp_quant_make(&made->run, &made->quant, NULL), TP_OK);
+}
+
+/* What cannot be read a second time is told, not left out. */
+Test(quant_sweep, tells_of_a_tensor_that_it_cannot_read)
+{
+    struct tp_quant_plan plan = plan_of(NULL);
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_pool *pool = NULL;
+    struct rlimit usual, none = {.rlim_cur = 0};
+    cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
+    collect_hifp8(&plan, pool, &made);
+    const size_t before = made.run.notes.count;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none.rlim_max = usual.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0); /* no file opens */
+    cr_expect_eq(tp_quant_sweeps_make(&made.quant, &made.run, pool, NULL),
+                 TP_OK);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    cr_expect_eq(made.quant.sweep_count, 0);
+    cr_assert_gt(made.run.notes.count, before);
+    cr_expect_not_null(strstr(made.run.notes.texts[before],
+                              ".pt: what other scales would do to it is not "
+                              "known: cannot open"));
+    stages_clear(&made);
+    tp_pool_free(pool);
+}
+
+/* Without a scale, a sweep must find what the run found. */
+Test(quant_sweep, passes_through_the_stored_scale)
+{
+    struct tp_quant_plan plan = plan_of(NULL);
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_pool *pool = NULL;
+    cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
+    collect_hifp8(&plan, pool, &made);
+    cr_assert_eq(tp_quant_sweeps_make(&made.quant, &made.run, pool, NULL),
+                 TP_OK);
     cr_assert_eq(made.quant.sweep_count, TP_QUANT_SWEEPS);
     size_t compared = 0;
     for (size_t i = 0; i < made.quant.sweep_count; i++) {
