@@ -121,9 +121,12 @@ static const char *step(char letter, const char *text, const char *end,
 /* Where a text may go on with what follows a '*'. */
 static const char *next_place(char letter, const char *text, const char *end)
 {
-    if (letter >= 'a' && letter <= 'z')
-        while (text < end && (*text | 0x20) != letter)
-            text++;
+    const bool small = letter >= 'a' && letter <= 'z';
+    if (letter == '\0' || letter == STAR || (letter >= 'A' && letter <= 'Z'))
+        return text;
+    while (text < end && *text != letter &&
+           !(small && (*text | 0x20) == letter))
+        text++;
     return text;
 }
 
@@ -195,20 +198,31 @@ static const char *component_before(const char *path, const char *name)
     return at;
 }
 
+/* Every pattern has a number. */
+static bool has_digit(const char *text, const char *end)
+{
+    while (text < end && !isdigit((unsigned char)*text))
+        text++;
+    return text < end;
+}
+
 /* Adds what one name of a path says; returns the bytes before what matched. */
 static size_t read_name(const char *path, const char *name, size_t length,
                         bool file, struct tp_saved_place *place)
 {
     const char *above = component_before(path, name);
     size_t stem = length;
+    if (!has_digit(above, name + length))
+        return length;
     for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
          row++) {
         struct tp_saved_place found;
-        const bool both = strchr(row->pattern, '/') != NULL;
         size_t before;
+        if (!(file ? row->file : row->directory))
+            continue;
+        const bool both = strchr(row->pattern, '/') != NULL;
         say_nothing(&found);
-        if (!(file ? row->file : row->directory) ||
-            !fits(row->pattern, both ? above : name, name + length,
+        if (!fits(row->pattern, both ? above : name, name + length,
                   found.number, &before))
             continue;
         before = both ? 0 : before;

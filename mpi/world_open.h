@@ -17,6 +17,9 @@ enum tp_status tp_world_open(const volatile sig_atomic_t *stop,
                              const struct tp_world **world,
                              struct tp_error *err);
 
+/* Whether this process talks to others, also where it is the only one. */
+bool tp_world_talks(void);
+
 /* Whether rank 0 is done, or is within half a second: then what failed here
  * failed there, too, or does not matter. */
 bool tp_world_is_over(const struct tp_world *world);

@@ -230,6 +230,11 @@ static bool wait_for_end(struct context *c, unsigned long times)
     return over;
 }
 
+bool tp_world_talks(void)
+{
+    return true;
+}
+
 bool tp_world_is_over(const struct tp_world *world)
 {
     enum { TIMES = 500 };

@@ -7,13 +7,14 @@
 # TPROF, srcdir, CC.
 
 [ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
-if nm "$TPROF" 2> /dev/null | grep -q '__asan_\|__tsan_\|__ubsan_'; then
+srcdir=$(cd "$srcdir" && pwd)
+. "$srcdir/tests/cli/lib.sh"
+if is_sanitized; then
     echo "skipped: a sanitizer has the allocator"
     exit 77
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/tp-faults.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
-srcdir=$(cd "$srcdir" && pwd)
 # shellcheck disable=SC2086 # CC may be "ccache gcc"
 ${CC:-cc} -O1 -shared -fPIC -o "$work/inject.so" \
     "$srcdir/tests/faults/inject.c" -ldl &&
@@ -21,7 +22,6 @@ ${CC:-cc} -O1 -shared -fPIC -o "$work/inject.so" \
     echo "skipped: this C library takes no such calls"
     exit 77
 }
-. "$srcdir/tests/cli/lib.sh"
 unset TZ TPROF_INPUT
 passed=0 failed=0
 

@@ -110,6 +110,8 @@ static enum tp_status op_unsupported(struct tp_machine *m, unsigned argument)
 /* argument: the kind */
 static enum tp_status op_empty(struct tp_machine *m, unsigned argument)
 {
+    if (argument == TP_VALUE_TUPLE)
+        return tp_machine_constant(m, TP_VALUE_TUPLE, false);
     return tp_machine_push_items(m, (enum tp_value_kind)argument, 0, 0);
 }
 

@@ -152,6 +152,10 @@ enum tp_status tp_machine_new(struct tp_machine *m, enum tp_value_kind kind,
     struct tp_pickle *out = m->out;
     if (out->count >= TP_LIMIT_PICKLE_VALUES)
         return tp_machine_fail(m, TP_E_LIMIT, "too many values in one pickle");
+    if (out->count >= TP_LIMIT_PICKLE_SHORT + (m->position - m->start) / 2)
+        return tp_machine_fail(m, TP_E_LIMIT,
+                               "more values than picklers put into as many "
+                               "bytes");
     if (out->count == out->capacity) {
         size_t need = out->count ? out->count + 1 : TP_MACHINE_ROOM;
         enum tp_status status = tp_grow(&out->values, &out->capacity, need,
@@ -166,6 +170,24 @@ enum tp_status tp_machine_new(struct tp_machine *m, enum tp_value_kind kind,
     made->offset_high = (uint16_t)(m->opcode_at >> 32);
     *value = made;
     return tp_machine_push(m, (tp_ref)out->count++);
+}
+
+enum tp_status tp_machine_constant(struct tp_machine *m,
+                                   enum tp_value_kind kind, bool truth)
+{
+    tp_ref *known = &m->constants[kind == TP_VALUE_NONE    ? 0
+                                  : kind == TP_VALUE_TUPLE ? 3
+                                                           : 1 + truth];
+    if (*known)
+        return tp_machine_push(m, *known - 1);
+    struct tp_value *value;
+    enum tp_status status = tp_machine_new(m, kind, &value);
+    if (status != TP_OK)
+        return status;
+    if (kind == TP_VALUE_BOOL)
+        value->u.integer = truth;
+    *known = (tp_ref)m->out->count;
+    return TP_OK;
 }
 
 size_t tp_machine_floor(const struct tp_machine *m)

@@ -35,6 +35,8 @@ struct tp_machine {
     size_t depth, stack_room, memo_count, memo_room;
     size_t *marks;
     size_t mark_count, mark_room;
+    tp_ref constants[4];         /* where None, False, True and () are, and
+                                    1; 0: not made yet                     */
     uint64_t copied;             /* bytes of text put into out->arena     */
     uint64_t passed;             /* bytes of text left in the file        */
     bool stopped;
@@ -69,6 +71,12 @@ enum tp_status tp_machine_push(struct tp_machine *m, tp_ref ref);
 /* A new value on top of the stack; *value holds until the next one. */
 enum tp_status tp_machine_new(struct tp_machine *m, enum tp_value_kind kind,
                               struct tp_value **value);
+
+/* The same of what cannot change, None, a truth or the empty tuple, which are
+ * made once: their opcodes are a byte each, and lists have them by the
+ * million. */
+enum tp_status tp_machine_constant(struct tp_machine *m,
+                                   enum tp_value_kind kind, bool truth);
 
 /* The lowest height of the stack that an opcode without MARK may see. */
 size_t tp_machine_floor(const struct tp_machine *m);

@@ -34,12 +34,12 @@ static enum tp_status push_integer(struct tp_machine *m,
 enum tp_status tp_scalar_none(struct tp_machine *m, unsigned argument)
 {
     (void)argument;
-    return push_integer(m, TP_VALUE_NONE, 0);
+    return tp_machine_constant(m, TP_VALUE_NONE, false);
 }
 
 enum tp_status tp_scalar_bool(struct tp_machine *m, unsigned argument)
 {
-    return push_integer(m, TP_VALUE_BOOL, argument);
+    return tp_machine_constant(m, TP_VALUE_BOOL, argument != 0);
 }
 
 /* argument: bytes; four of them are signed, fewer are not */

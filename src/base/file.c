@@ -76,8 +76,7 @@ char *tp_file_aside(const char *path)
     return aside;
 }
 
-/* Whether tp_file_aside made the name, here, in a process that is gone. */
-static bool is_abandoned(const char *name)
+bool tp_file_is_abandoned(const char *name)
 {
     enum { MACHINE = 9, END = 4 }; /* a dot and eight digits; ".tmp" */
     const size_t length = strlen(name);
@@ -129,7 +128,7 @@ void tp_file_remove_abandoned(const char *folder)
     if (!stream)
         return;
     for (const struct dirent *entry; (entry = readdir(stream));) {
-        if (is_abandoned(entry->d_name)) {
+        if (tp_file_is_abandoned(entry->d_name)) {
             char *path = tp_file_join(folder, entry->d_name);
             if (path)
                 tp_file_remove_tree(path);
@@ -161,8 +160,9 @@ enum tp_status tp_file_commit(const char *aside, const char *path,
     return status;
 }
 
-static enum tp_status write_all(int fd, const char *data, size_t size)
+enum tp_status tp_file_write_all(int fd, const void *bytes, size_t size)
 {
+    const char *data = bytes;
     while (size > 0) {
         ssize_t put = write(fd, data, size);
         if (put < 0 && errno == EINTR)
@@ -175,13 +175,22 @@ static enum tp_status write_all(int fd, const char *data, size_t size)
     return TP_OK;
 }
 
+enum tp_status tp_file_look(const char *path, bool *there, struct tp_error *err)
+{
+    *there = access(path, F_OK) == 0;
+    return *there || errno == ENOENT || errno == ENOTDIR ||
+                   errno == ENAMETOOLONG
+               ? TP_OK
+               : tp_fail_errno(err, "cannot look for %s", path);
+}
+
 int tp_file_refusal(const char *path)
 {
     enum { MORE = 1 << 16 }; /* beyond the free rest of a block */
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     char *zeros = calloc(1, MORE);
     int reason = 0;
-    if (fd < 0 || (zeros && write_all(fd, zeros, MORE) != TP_OK))
+    if (fd < 0 || (zeros && tp_file_write_all(fd, zeros, MORE) != TP_OK))
         reason = errno;
     if (fd >= 0 && close(fd) != 0 && reason == 0)
         reason = errno;
@@ -198,7 +207,7 @@ enum tp_status tp_file_write(const char *path, const void *data, size_t size,
     enum tp_status status = TP_E_IO;
     int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd >= 0) {
-        status = write_all(fd, data, size);
+        status = tp_file_write_all(fd, data, size);
         if (close(fd) != 0)
             status = TP_E_IO;
     }

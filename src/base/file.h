@@ -22,16 +22,32 @@ struct stat;
 char *tp_file_aside(const char *path);
 
 /*
+ * Whether a name is one of tp_file_aside, made on this machine by a process
+ * that is gone. Names of other machines and containers, and those whose process
+ * number is in use, are not.
+ */
+bool tp_file_is_abandoned(const char *name);
+
+/*
  * Removes what processes that are gone left under such names in `folder`
- * itself: files, and folders with all that is in them. What is of other
- * machines and containers, and whose process number is in use, stays. What
- * cannot be read or removed is left as it is.
+ * itself: files, and folders with all that is in them. What cannot be read or
+ * removed is left as it is.
  */
 void tp_file_remove_abandoned(const char *folder);
 
 /* Removes a file, or a folder with all that is in it. What cannot be removed
  * is left. */
 void tp_file_remove_tree(const char *path);
+
+/*
+ * Whether there is a file or folder of that name. TP_E_IO, and *there false,
+ * where the system does not tell.
+ */
+enum tp_status tp_file_look(const char *path, bool *there,
+                            struct tp_error *err);
+
+/* Writes all bytes, however many calls it takes; TP_E_IO: see errno. */
+enum tp_status tp_file_write_all(int fd, const void *bytes, size_t size);
 
 /*
  * Why a file that another program could not finish takes no more: the errno of

@@ -30,6 +30,12 @@
  * itself must stay below 64 bytes a value. */
 #define TP_LIMIT_PICKLE_VALUES ((uint64_t)1 << 25)
 
+/* Values a pickle may build beyond one for two of its bytes, None, truths and
+ * the empty tuple counted once: picklers remember every list, dict and tuple
+ * they make, by an opcode of its own, and numbers and texts have two bytes or
+ * more. So no pickle takes more than 64 MB and 32 bytes a byte. */
+#define TP_LIMIT_PICKLE_SHORT ((uint64_t)1 << 20)
+
 /* Deflate cannot expand more than 1032 : 1 (a match of 258 bytes from two
  * bits), so a record that claims more is a lie. */
 #define TP_LIMIT_DEFLATE_RATIO 1032

@@ -129,6 +129,30 @@ static size_t utf8_length(const unsigned char *s)
     return tp_utf8_step((const char *)s, 4);
 }
 
+/* Sequences that drive a terminal or turn its writing direction: C1 controls
+ * (U+0080 .. U+009F), U+200E, U+200F, U+202A .. U+202E, U+2066 .. U+2069. */
+static bool is_control(const unsigned char *s, size_t length)
+{
+    if (length == 2)
+        return s[0] == 0xc2 && s[1] < 0xa0;
+    if (length != 3 || s[0] != 0xe2)
+        return false;
+    return (s[1] == 0x80 &&
+            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+           (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
+/* Such a sequence in JSON, which has four digits for each of them. */
+static void add_json_control(struct tp_text *text, const unsigned char *s,
+                             size_t length)
+{
+    const unsigned code = length == 2
+                              ? (s[0] & 0x1fU) << 6 | (s[1] & 0x3fU)
+                              : (s[0] & 0x0fU) << 12 | (s[1] & 0x3fU) << 6 |
+                                    (s[2] & 0x3fU);
+    tp_text_add(text, "\\u%04x", code);
+}
+
 void tp_text_json(struct tp_text *text, const char *value)
 {
     tp_text_bytes(text, "\"", 1);
@@ -140,6 +164,8 @@ void tp_text_json(struct tp_text *text, const char *value)
             tp_text_add(text, "\\%c", *s);
         else if (*s < 0x20 || *s == 0x7f)
             tp_text_add(text, "\\u%04x", *s);
+        else if (is_control(s, length))
+            add_json_control(text, s, length);
         else
             tp_text_bytes(text, (const char *)s, length);
         s += length ? length : 1;
@@ -155,19 +181,6 @@ void tp_text_json_number(struct tp_text *text, double value)
         tp_text_add(text, "null");
 }
 
-/* Sequences that drive a terminal or turn its writing direction: C1 controls
- * (U+0080 .. U+009F), U+200E, U+200F, U+202A .. U+202E, U+2066 .. U+2069. */
-static bool is_control(const unsigned char *s, size_t length)
-{
-    if (length == 2)
-        return s[0] == 0xc2 && s[1] < 0xa0;
-    if (length != 3 || s[0] != 0xe2)
-        return false;
-    return (s[1] == 0x80 &&
-            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
-           (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
-}
-
 void tp_text_printable(struct tp_text *text, const char *value)
 {
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
@@ -181,6 +194,27 @@ void tp_text_printable(struct tp_text *text, const char *value)
             tp_text_add(text, "\\x%02x", s[i]);
         s += length;
     }
+}
+
+bool tp_text_is_plain(const char *value)
+{
+    while ((*value >= ' ' && *value <= '~') || *value == '\n')
+        value++;
+    return *value == '\0';
+}
+
+void tp_text_printable_lines(struct tp_text *text, const char *value)
+{
+    struct tp_text line = {.data = NULL};
+    for (const char *end; (end = strchr(value, '\n')); value = end + 1) {
+        line.length = 0;
+        tp_text_bytes(&line, value, (size_t)(end - value));
+        tp_text_printable(text, tp_text_get(&line));
+        tp_text_bytes(text, "\n", 1);
+    }
+    tp_text_printable(text, value);
+    text->failed |= line.failed;
+    tp_text_clear(&line);
 }
 
 void tp_text_printable_cut(struct tp_text *text, const char *value, size_t most)

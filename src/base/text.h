@@ -32,7 +32,8 @@ void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length);
 /* Appends the decimal digits of an integer, as "%" PRId64 does. */
 void tp_text_integer(struct tp_text *text, int64_t value);
 
-/* Appends a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+/* Appends a JSON string with its quotes; invalid UTF-8 becomes U+FFFD, and what
+ * tp_text_printable does not let through is told by its number. */
 void tp_text_json(struct tp_text *text, const char *value);
 
 /* Appends a JSON number with 17 digits; null when it is not finite. */
@@ -42,8 +43,15 @@ void tp_text_json_number(struct tp_text *text, double value);
  * writing direction, too) and bytes that are not UTF-8 written as \xNN. */
 void tp_text_printable(struct tp_text *text, const char *value);
 
-/* The same, but of a longer one at most `most` bytes, whole characters, and
- * "..." for the rest. */
+/* Whether a text is ASCII that prints, and lines: the next function leaves it
+ * as it is. */
+bool tp_text_is_plain(const char *value);
+
+/* As tp_text_printable, but lines stay lines. */
+void tp_text_printable_lines(struct tp_text *text, const char *value);
+
+/* As tp_text_printable, but of a longer one at most `most` bytes, whole
+ * characters, and "..." for the rest. */
 void tp_text_printable_cut(struct tp_text *text, const char *value,
                            size_t most);
 

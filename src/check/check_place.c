@@ -203,6 +203,13 @@ bool tp_flow_knows(const struct tp_flow *flow, const char *word)
     return word_of(flow, word, strlen(word)) != NULL;
 }
 
+bool tp_flow_knows_any(const struct tp_flow *flow, const char *const *words)
+{
+    while (*words && !tp_flow_knows(flow, *words))
+        words++;
+    return *words != NULL;
+}
+
 uint32_t tp_flow_count(const struct tp_flow *flow, const char *text,
                        size_t length)
 {

@@ -97,6 +97,9 @@ bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
 /* The same of the whole script, whose words are learned once. */
 bool tp_flow_knows(const struct tp_flow *flow, const char *word);
 
+/* The same of at least one of `words`, ended by NULL. */
+bool tp_flow_knows_any(const struct tp_flow *flow, const char *const *words);
+
 /* How often a name stands in the script, but as what is assigned. */
 uint32_t tp_flow_count(const struct tp_flow *flow, const char *text,
                        size_t length);

@@ -207,10 +207,6 @@ bool tp_flow_trains_here(const struct tp_flow *flow)
 bool tp_flow_keeps_copies(const struct tp_flow *flow)
 {
     static const char *const names[] = {"deepspeed", "apex", "FP16_Optimizer",
-                                        "FP16Optimizer"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (tp_flow_knows(flow, names[i]))
-            return true;
-    }
-    return false;
+                                        "FP16Optimizer", NULL};
+    return tp_flow_knows_any(flow, names);
 }

@@ -3,10 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/limits.h"
+#include "base/notes.h"
 #include "base/text.h"
 #include "check/toml_table.h"
 
@@ -72,10 +73,7 @@ static enum tp_status set_rules(const struct table *table, const char **list)
         return refuse(table, "a list of rules");
     for (size_t i = 0; i < entry->count; i++)
         tp_text_add(&text, "%s%s", i ? "," : "", entry->texts[i]);
-    *list = text.failed
-                ? NULL
-                : tp_arena_text(table->arena, tp_text_get(&text), text.length);
-    tp_text_clear(&text);
+    *list = tp_arena_take(table->arena, &text);
     if (!*list)
         return tp_fail_memory(table->err);
     enum tp_status status = tp_check_names(*list, table->err);
@@ -209,7 +207,9 @@ enum tp_status tp_check_find_project(const char *directory,
     while (status == TP_OK && !found && length > 0) {
         length -= path[length - 1] == '/'; /* of the root itself */
         memcpy(path + length, name, sizeof name);
-        if (access(path, F_OK) == 0)
+        bool there;
+        status = tp_file_look(path, &there, err);
+        if (there)
             status = read_project(path, arena, settings, &found, err);
         if (found &&
             !(*project = tp_arena_text(arena, path, length ? length : 1)))

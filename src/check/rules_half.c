@@ -254,13 +254,10 @@ static uint32_t parameters_of(const struct tp_flow *flow, uint32_t node,
  * the optimizer on. */
 static bool may_step(const struct tp_flow *flow)
 {
-    static const char *const words[] = {"step", "fit", "train", "Trainer"};
+    static const char *const words[] = {"step", "fit", "train", "Trainer",
+                                        NULL};
     uint32_t function = flow->scope.function;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (tp_flow_knows(flow, words[i]))
-            return true;
-    }
-    return flow->scope.class_ ||
+    return tp_flow_knows_any(flow, words) || flow->scope.class_ ||
            (function && (tp_flow_mentions(flow, function, "return") ||
                          tp_flow_mentions(flow, function, "yield")));
 }

@@ -142,7 +142,7 @@ static void judge_zero_grad(struct tp_flow *flow, size_t backward)
 {
     static const char *const ways[] = {
         "zero_grad", "zero_grad_", "zero_grads", "set_to_none",
-        "zero_",     "LBFGS",      "closure"};
+        "zero_",     "LBFGS",      "closure",    NULL};
     uint32_t loop = flow->events.at[backward].loop;
     size_t step = first_in_loop(flow, loop, is_step);
     if (!loop || step == flow->events.count ||
@@ -153,11 +153,8 @@ static void judge_zero_grad(struct tp_flow *flow, size_t backward)
             flow->events.at[i].loop == loop)
             return;
     }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (tp_flow_knows(flow, ways[i]))
-            return;
-    }
-    if (tp_flow_knows(flow, "grad") && tp_flow_knows(flow, "None"))
+    if (tp_flow_knows_any(flow, ways) ||
+        (tp_flow_knows(flow, "grad") && tp_flow_knows(flow, "None")))
         return;
     tp_flow_is_optimizer(flow, object_of(flow, step)); /* by its name? */
     tp_flow_add(flow, flow->at[flow->events.at[step].node].child,

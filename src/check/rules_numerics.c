@@ -165,16 +165,13 @@ static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what,
 static void add_powers(struct tp_flow *flow, uint32_t node, const char *what,
                        uint32_t tags)
 {
-    static const char *const bounds[] = {"sub_", "normalize", "l2norm",
-                                         "l2_norm", "cosine_similarity"};
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        if (tp_flow_knows(flow, bounds[i])) {
-            tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
-                           TP_SEVERITY_LOW);
-            return;
-        }
-    }
-    add(flow, node, EXP_WITHOUT_MAX, what, tags);
+    static const char *const bounds[] = {
+        "sub_", "normalize", "l2norm", "l2_norm", "cosine_similarity", NULL};
+    if (tp_flow_knows_any(flow, bounds))
+        tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
+                       TP_SEVERITY_LOW);
+    else
+        add(flow, node, EXP_WITHOUT_MAX, what, tags);
 }
 
 /* Whether an expression is an operator that some gradient of makes Inf. */

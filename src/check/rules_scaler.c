@@ -237,18 +237,15 @@ static bool follows_fp16(const struct tp_flow *flow, size_t event)
 static void judge_fp16(struct tp_flow *flow, size_t from)
 {
     static const char *const others[] = {
-        "scaler",      "loss_scale", "deepspeed",  "scaler_",
-        "Accelerator", "Fabric",     "GradScaler", "apex"};
+        "scaler", "loss_scale", "deepspeed", "scaler_", "Accelerator",
+        "Fabric", "GradScaler", "apex",      NULL};
     const struct tp_check_events *events = &flow->events;
     if (is_foreign(flow, from) || *flow->seen & TP_SEEN_SCALER ||
         !follows_fp16(flow, from) ||
         tp_events_next(flow->script, events, from, TP_STEP_OPTIMIZER) ==
-            events->count)
+            events->count ||
+        tp_flow_knows_any(flow, others))
         return;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (tp_flow_knows(flow, others[i]))
-            return;
-    }
     tp_flow_add(flow, flow->at[events->at[from].node].child,
                 &rules[FP16_WITHOUT_SCALER], ".backward()");
 }

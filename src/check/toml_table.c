@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/text.h"
 
 enum {
@@ -292,9 +293,7 @@ static bool add_text(struct reader *reader)
     if (!at(reader, '"') && !at(reader, '\''))
         return fail(reader, "a list holds what is no text");
     bool read = read_string(reader, &text);
-    const char *copy =
-        read ? tp_arena_text(reader->arena, tp_text_get(&text), text.length)
-             : NULL;
+    const char *copy = read ? tp_arena_take(reader->arena, &text) : NULL;
     tp_text_clear(&text);
     if (!read)
         return false;

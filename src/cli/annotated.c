@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "report/annotate.h"
 
 static bool is_folder(const char *path)
@@ -104,21 +105,15 @@ enum tp_status tp_annotated_plan(const struct tp_options *options,
     return status;
 }
 
-/* Makes the folder that a file is to lie in, and removes what a run that was
- * killed left half-written there. */
-static enum tp_status make_folder(char *path, struct tp_error *err)
+/* Removes what a run that was killed left half-written beside a file. */
+static enum tp_status clean_beside(const char *path, struct tp_error *err)
 {
-    char *slash = strrchr(path, '/');
-    if (!slash || slash == path) {
-        tp_file_remove_abandoned(slash ? "/" : ".");
-        return TP_OK;
-    }
-    *slash = '\0';
-    const enum tp_status status = tp_file_make_directories(path, err);
-    if (status == TP_OK)
-        tp_file_remove_abandoned(path);
-    *slash = '/';
-    return status;
+    char *folder = tp_output_parent(path);
+    if (!folder)
+        return tp_fail_memory(err);
+    tp_file_remove_abandoned(folder);
+    free(folder);
+    return TP_OK;
 }
 
 enum tp_status tp_annotated_write(const struct tp_options *options,
@@ -130,7 +125,7 @@ enum tp_status tp_annotated_write(const struct tp_options *options,
     for (size_t i = 0;
          options->annotate && i < run->trace_count && status == TP_OK; i++) {
         char *path = target(options, &run->traces[i]);
-        status = path ? make_folder(path, err) : tp_fail_memory(err);
+        status = path ? clean_beside(path, err) : tp_fail_memory(err);
         if (status == TP_OK)
             status = tp_annotate(run, judged, i, path, &tp_interrupted, err);
         free(path);

@@ -7,6 +7,7 @@
 #include "check/check_sarif.h"
 #include "check/check_words.h"
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/output.h"
 
 /* Names what could not be read; the rest was checked. */
@@ -77,7 +78,11 @@ int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
                                    .root_count = options->input_count,
                                    .settings = settings_of(options),
                                    .stop = &tp_interrupted};
+    const struct tp_confine_use use = {.writes = false};
+    struct tp_confined confined = {.tried = false};
     enum tp_status status = tp_check_options(options, "PATH", &err);
+    if (status == TP_OK)
+        status = tp_confine(options, &use, &confined, &err);
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &how.pool, &err);
     if (status == TP_OK)
@@ -91,5 +96,6 @@ int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
     }
     tp_check_clear(&check);
     tp_pool_free(how.pool);
+    tp_confine_end(&confined);
     return result;
 }

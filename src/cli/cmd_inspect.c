@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "config.h"
 #include "report/hdf5.h"
 #include "report/report.h"
@@ -130,7 +131,11 @@ static enum tp_status read_files(const struct tp_options *options,
                                      .reduce = options->reduce_dtype,
                                      .parts = options->parts,
                                      .stop = &tp_interrupted};
+    const struct tp_confine_use use = {.computes = true, .temporary = true};
+    struct tp_confined confined = {.tried = false};
     enum tp_status status = tp_check_options(options, "FILE", err);
+    if (status == TP_OK)
+        status = tp_confine(options, &use, &confined, err);
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &pool, err);
     if (status == TP_OK)
@@ -140,6 +145,7 @@ static enum tp_status read_files(const struct tp_options *options,
         status = tp_collect(pool, &how, run, err);
     tp_close_device(options, how.device);
     tp_pool_free(pool);
+    tp_confine_end(&confined);
     return status;
 }
 

@@ -81,11 +81,15 @@ static enum tp_status take_names(struct session *s, struct tp_error *err)
 
 static enum tp_status check(void *session, struct tp_error *err)
 {
-    struct session *s = session;
+    const struct session *s = session;
+    return tp_check_options(s->frame.options, "DUMP", err);
+}
+
+/* What is asked for; --config is read. */
+static enum tp_status plan(struct session *s, struct tp_error *err)
+{
     struct tp_dump_wish *wish = &s->how.wish;
-    enum tp_status status = tp_check_options(s->frame.options, "DUMP", err);
-    if (status == TP_OK)
-        status = make_config(s, err);
+    enum tp_status status = make_config(s, err);
     if (status == TP_OK)
         status = take_names(s, err);
     wish->roots = s->frame.options->inputs;
@@ -140,7 +144,10 @@ static enum tp_status replay(void *session, struct tp_error *err)
 {
     struct session *s = session;
     s->how.pool = s->wish.pool = s->frame.pool;
-    enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
+    enum tp_status status = plan(s, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_dump_read(&s->how, &s->dump, err);
     if (status == TP_E_NOT_FOUND &&
         s->dump.place_count + s->dump.unwanted == 0 && s->dump.found.count)
         status = tp_saved_calls_read(&s->how, &s->dump, err);

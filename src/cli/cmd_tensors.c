@@ -156,6 +156,7 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
         .judge = tp_tensor_judge,
         .write = tp_tensor_write,
         .draw = tp_tensor_draw,
+        .computes = true,
         .text = tp_tensor_text,
         .json = tp_tensor_json,
         .findings_json = tp_tensor_findings,

@@ -42,10 +42,11 @@ enum tp_status tp_frame_hdf5(struct tp_frame *frame,
                              struct tp_error *err)
 {
     const struct tp_hdf5_header header = {
-        PACKAGE_VERSION, tp_text_get(&frame->command_line), files, bytes};
+        PACKAGE_VERSION, tp_text_get(&frame->command_line), files, bytes,
+        tp_text_get(&frame->sandbox)};
     char *path = tp_file_join(frame->options->staging, frame->steps->hdf5);
     enum tp_status status =
-        path && !frame->command_line.failed
+        path && !frame->command_line.failed && !frame->sandbox.failed
             ? tp_hdf5_write(path, &header, tables, count, err)
             : tp_fail_memory(err);
     free(path);
@@ -124,6 +125,7 @@ static enum tp_status write_reports(const struct tp_frame *frame,
     const struct tp_report_style style = {.file = true};
     struct tp_text text = {.columns = TP_TEXT_COLUMNS}, findings = {0};
     steps->text(frame, &style, &text);
+    tp_text_add(&text, "\nSandbox: %s\n", tp_text_get(&frame->sandbox));
     (steps->findings_json ? steps->findings_json : steps->json)(frame,
                                                                 &findings);
     enum tp_status status =
@@ -179,6 +181,7 @@ static enum tp_status write_results(struct tp_frame *frame,
     char *staging;
     enum tp_status status = tp_staging_open(folder, &staging, err);
     inner.staging = staging;
+    inner.starter = frame->confined.starter;
     frame->options = &inner;
     replace_results(frame);
     if (status == TP_OK)
@@ -213,17 +216,38 @@ static bool is_helper(const struct tp_frame *frame)
     return frame->options->world && frame->options->world->rank > 0;
 }
 
+/* Gives away the rights that reading does not take. */
+static enum tp_status confine(struct tp_frame *frame, bool writes,
+                              const struct tp_output_made *made,
+                              struct tp_error *err)
+{
+    const struct tp_frame_steps *steps = frame->steps;
+    const struct tp_confine_use use = {.writes = writes,
+                                       .draws = writes && steps->draw,
+                                       .computes = steps->computes,
+                                       .temporary = true,
+                                       .made = made};
+    enum tp_status status =
+        tp_confine(frame->options, &use, &frame->confined, err);
+    tp_confine_words(&frame->confined, &frame->sandbox);
+    return status;
+}
+
 static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
 {
     const struct tp_frame_steps *steps = frame->steps;
     const bool helps = is_helper(frame);
     const bool writes = steps->report != NULL && !helps;
-    struct tp_output_made made = {false, false};
+    struct tp_output_made made = {false, false, false};
     enum tp_status status = steps->check(frame, err);
     if (status != TP_OK)
         return status;
     if (writes)
         status = tp_output_prepare(frame->options, &made, err);
+    if (status == TP_OK)
+        status = confine(frame, writes, &made, err);
+    if (status == TP_OK && writes)
+        status = tp_output_recover(frame->options, err);
     if (status == TP_OK)
         status =
             tp_pool_new(tp_options_jobs(frame->options), &frame->pool, err);
@@ -321,10 +345,12 @@ int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
     }
     tp_text_clear(&frame->command_line);
     tp_text_clear(&frame->replaced);
+    tp_text_clear(&frame->sandbox);
     tp_figure_set_clear(&frame->figures);
     tp_html_page_clear(&frame->page);
     free(frame->drawn.lines);
     steps->clear(session);
     tp_pool_free(frame->pool);
+    tp_confine_end(&frame->confined);
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/output.h"
 #include "data/table.h"
 #include "report/html_page.h"
@@ -26,6 +27,8 @@ struct tp_frame {
     const struct tp_options *options;
     const struct tp_frame_steps *steps;
     struct tp_text command_line;
+    struct tp_confined confined;
+    struct tp_text sandbox;       /* its words                             */
     struct tp_pool *pool;         /* from `read` on                        */
     struct tp_figure_set figures; /* empty where there are none            */
     struct tp_drawn drawn;
@@ -55,7 +58,9 @@ struct tp_frame_steps {
     const char *hdf5, *findings, *report; /* NULL: no file is written      */
     const char *others[TP_FRAME_OTHERS];  /* which an earlier run may have left
                                              beside these; NULL: no more    */
-    /* What the options ask for; before anything is made. */
+    bool computes; /* on the device that the options name                  */
+    /* What the options ask for; before anything is made, and no file is read:
+     * that is for `read`, which has few rights. */
     enum tp_status (*check)(void *session, struct tp_error *err);
     /* Reads; after a failure folders that were made are removed. */
     enum tp_status (*read)(void *session, struct tp_error *err);

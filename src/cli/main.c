@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/option_help.h"
 #include "config.h"
 #include "mpi/world_open.h"
+#include "sandbox/sandbox.h"
 
 /* The first row is what runs when no command is named. */
 const struct tp_command tp_commands[] = {
@@ -85,7 +87,8 @@ static int print_help(const struct tp_command *command, bool was_named)
 static int print_version(void)
 {
     struct tp_text text = {0};
-    tp_text_add(&text, "%s\n", PACKAGE_STRING);
+    tp_text_add(&text, "%s\nsandbox: %s\n", PACKAGE_STRING,
+                tp_sandbox_built());
     return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 

@@ -264,6 +264,10 @@ const struct tp_option tp_option_table[] = {
      FLAG(no_plots),
      .help = "make no figures",
      .commands = FOR_FIGURES},
+    {.name = "no_sandbox",
+     FLAG(no_sandbox),
+     .help = "read with all rights, to look for errors",
+     .commands = TP_FOR_ALL & ~TP_FOR_LIST},
     {.name = "output_dir",
      TEXT(output_dir, "DIR"),
      .initial = "./draw",
@@ -622,26 +626,6 @@ bool tp_options_given(const struct tp_options *options, const char *name)
             return true;
     }
     return false;
-}
-
-void tp_options_help(unsigned command, struct tp_text *text)
-{
-    for (const struct tp_option *row = tp_option_table; row->name; row++) {
-        if (!(row->commands & command))
-            continue;
-        struct tp_text left = {0};
-        tp_text_add(&left, "--%s%s%s", row->name,
-                    row->kind == TP_OPTION_FLAG ? "" : " ",
-                    row->argument ? row->argument : "");
-        if (row->kind == TP_OPTION_CHOICE)
-            tp_option_add_words(row, &left);
-        tp_text_add(text, "  %-34s %s", tp_text_get(&left), row->help);
-        tp_text_clear(&left);
-        const char *initial = row->shown ? row->shown : row->initial;
-        if (initial)
-            tp_text_add(text, " [%s]", initial);
-        tp_text_add(text, "\n");
-    }
 }
 
 unsigned tp_options_jobs(const struct tp_options *options)

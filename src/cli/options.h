@@ -78,6 +78,8 @@ struct tp_options {
     const char *output_dir;
     const char *staging; /* no option: where the run writes until it ends,
                             report/staging.h                            */
+    struct tp_gnuplot_starter *starter; /* no option: who starts gnuplot;
+                            NULL: this process                          */
     const struct tp_world *world; /* no option: the processes that run this
                             together; NULL: this one alone               */
     enum tp_device_choice device;
@@ -125,7 +127,8 @@ struct tp_options {
     enum tp_perturb_compat compat;
     bool accuracy;
     const char *map; /* a file; NULL: names are the same                   */
-    bool quiet, verbose, no_html, no_plots, help, version, dump_options;
+    bool quiet, verbose, no_html, no_plots, no_sandbox;
+    bool help, version, dump_options;
     bool given[TP_OPTIONS_MOST]; /* by row, on the command line            */
 };
 
@@ -150,9 +153,6 @@ void tp_options_shape(const struct tp_options *options, struct tp_text *lines);
  * option or a value is not known. */
 enum tp_status tp_options_take(struct tp_options *options, char *lines,
                                struct tp_error *err);
-
-/* The options a command takes, as the lines of its help. */
-void tp_options_help(unsigned command, struct tp_text *text);
 
 /* Jobs to run: the option, or the number of processors. */
 unsigned tp_options_jobs(const struct tp_options *options);

@@ -26,11 +26,19 @@ void tp_note_command_line(int argc, char **argv, struct tp_text *text)
     }
 }
 
-/* The folder of --output_json, to be freed: NULL where it names none. */
-static enum tp_status json_folder(const struct tp_options *options,
-                                  char **folder, struct tp_error *err)
+char *tp_output_parent(const char *path)
 {
-    const char *path = options->output_json;
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    while (end > 0 && path[end - 1] != '/')
+        end--;
+    return end > 0 ? strndup(path, end) : strdup(".");
+}
+
+enum tp_status tp_output_folder_of(const char *path, char **folder,
+                                   struct tp_error *err)
+{
     const char *slash = path ? strrchr(path, '/') : NULL;
     *folder = NULL;
     if (!slash || slash == path)
@@ -39,17 +47,16 @@ static enum tp_status json_folder(const struct tp_options *options,
     return *folder ? TP_OK : tp_fail_memory(err);
 }
 
-static enum tp_status make_json_folder(const struct tp_options *options,
-                                       struct tp_output_made *made,
-                                       struct tp_error *err)
+static enum tp_status make_folder_of(const char *path, bool *made,
+                                     struct tp_error *err)
 {
     char *folder;
-    enum tp_status status = json_folder(options, &folder, err);
+    enum tp_status status = tp_output_folder_of(path, &folder, err);
     if (!folder)
         return status;
     const bool existed = access(folder, F_OK) == 0;
     status = tp_file_make_directories(folder, err);
-    made->json = status == TP_OK && !existed;
+    *made = status == TP_OK && !existed;
     free(folder);
     return status;
 }
@@ -59,23 +66,42 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
                                  struct tp_error *err)
 {
     const char *output_dir = options->output_dir;
-    *made = (struct tp_output_made){access(output_dir, F_OK) != 0, false};
+    *made = (struct tp_output_made){access(output_dir, F_OK) != 0, false,
+                                    false};
     enum tp_status status = tp_file_make_directories(output_dir, err);
     if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
         status = tp_fail_errno(err, "cannot write into %s", output_dir);
-    if (status != TP_OK)
-        return status;
-    tp_file_remove_abandoned(output_dir);
-    return make_json_folder(options, made, err);
+    if (status == TP_OK)
+        status = make_folder_of(options->output_json, &made->json, err);
+    if (status == TP_OK)
+        status = make_folder_of(options->annotate, &made->annotated, err);
+    return status;
+}
+
+enum tp_status tp_output_recover(const struct tp_options *options,
+                                 struct tp_error *err)
+{
+    enum tp_status status = tp_staging_recover(options->output_dir, err);
+    if (status == TP_OK)
+        tp_file_remove_abandoned(options->output_dir);
+    return status;
+}
+
+static void remove_folder_of(const char *path)
+{
+    char *folder;
+    if (tp_output_folder_of(path, &folder, NULL) == TP_OK && folder)
+        rmdir(folder);
+    free(folder);
 }
 
 void tp_output_undo(const struct tp_options *options,
                     const struct tp_output_made *made)
 {
-    char *folder = NULL;
-    if (made->json && json_folder(options, &folder, NULL) == TP_OK)
-        rmdir(folder);
-    free(folder);
+    if (made->json)
+        remove_folder_of(options->output_json);
+    if (made->annotated)
+        remove_folder_of(options->annotate);
     if (made->output_dir)
         rmdir(options->output_dir);
 }
@@ -110,15 +136,20 @@ void tp_output_replace_figure(struct tp_text *names, const char *category,
     tp_text_bytes(names, "", 1);
 }
 
-static bool is_there(const struct tp_options *options,
-                     const struct tp_figure *figure, const char *ending)
+/* Whether a figure's file with that ending was written. */
+static enum tp_status look_for(const struct tp_options *options,
+                               const struct tp_figure *figure,
+                               const char *ending, bool *there,
+                               struct tp_error *err)
 {
     struct tp_text path = {0};
     tp_text_add(&path, "%s/%s/%s.%s", options->staging, figure->category,
                 figure->id, ending);
-    bool there = !path.failed && access(tp_text_get(&path), F_OK) == 0;
+    enum tp_status status = path.failed
+                                ? tp_fail_memory(err)
+                                : tp_file_look(tp_text_get(&path), there, err);
     tp_text_clear(&path);
-    return there;
+    return status;
 }
 
 /* Makes the folder of figures that are all empty, with a file that says of each
@@ -166,16 +197,24 @@ static enum tp_status explain_folders(const struct tp_options *options,
 }
 
 /* Why there is no picture, "" when there is one. */
-static const char *why_not_drawn(const struct tp_options *options,
-                                 const struct tp_figure *figure)
+static enum tp_status why_not_drawn(const struct tp_options *options,
+                                    const struct tp_figure *figure,
+                                    const char **why, struct tp_error *err)
 {
+    bool drawn = false, scripted = false;
+    *why = figure->empty_reason;
     if (figure->panel_count == 0)
-        return figure->empty_reason;
-    if (is_there(options, figure, tp_plot_format_name(options->plot_format)))
-        return "";
-    return is_there(options, figure, "gp")
-               ? "gnuplot did not draw it; its script is there"
-               : "it could not be written";
+        return TP_OK;
+    enum tp_status status =
+        look_for(options, figure, tp_plot_format_name(options->plot_format),
+                 &drawn, err);
+    if (status == TP_OK && !drawn)
+        status = look_for(options, figure, "gp", &scripted, err);
+    *why = status != TP_OK ? "it cannot be looked for"
+           : drawn         ? ""
+           : scripted      ? "gnuplot did not draw it; its script is there"
+                           : "it could not be written";
+    return status;
 }
 
 /* What the report says of each figure. */
@@ -187,6 +226,7 @@ static enum tp_status describe(const struct tp_options *options,
     drawn->lines = calloc(set->count + 1, sizeof *drawn->lines);
     if (!drawn->lines)
         return tp_fail_memory(err);
+    enum tp_status status = TP_OK;
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_figure *figure = &set->figures[i];
         struct tp_report_figure *line = &drawn->lines[i];
@@ -196,10 +236,12 @@ static enum tp_status describe(const struct tp_options *options,
         line->path = tp_arena_take(arena, &path);
         if (!line->path)
             return tp_fail_memory(err);
-        line->reason = why_not_drawn(options, figure);
+        enum tp_status looked = why_not_drawn(options, figure, &line->reason,
+                                              status == TP_OK ? err : NULL);
+        status = status == TP_OK ? looked : status;
     }
     drawn->count = set->count;
-    return TP_OK;
+    return status;
 }
 
 enum tp_status tp_output_draw(const struct tp_options *options,
@@ -211,6 +253,7 @@ enum tp_status tp_output_draw(const struct tp_options *options,
                                         .format = options->plot_format,
                                         .jobs = tp_options_jobs(options),
                                         .draw = true,
+                                        .starter = options->starter,
                                         .stop = &tp_interrupted};
     struct tp_plot_result result = {.warning = ""};
     *drawn = (struct tp_drawn){.count = 0};

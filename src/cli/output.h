@@ -20,18 +20,30 @@ void tp_note_command_line(int argc, char **argv, struct tp_text *text);
 
 /* Which folders were not there before. */
 struct tp_output_made {
-    bool output_dir, json; /* json: that of --output_json                  */
+    bool output_dir, json, annotated; /* of --output_json, --annotate      */
 };
 
 /*
- * Makes the directory, and the folder of --output_json, and checks that it can
- * be written, before the work, so that this is not learned after an hour. What
- * a run that was killed left half-written there is removed. *made is filled in
- * also after a failure.
+ * Makes the directory, and the folders of --output_json and --annotate, and
+ * checks that it can be written, before the work, so that this is not learned
+ * after an hour. *made is filled in also after a failure.
  */
 enum tp_status tp_output_prepare(const struct tp_options *options,
                                  struct tp_output_made *made,
                                  struct tp_error *err);
+
+/* Ends in the directory what a run that was killed began. */
+enum tp_status tp_output_recover(const struct tp_options *options,
+                                 struct tp_error *err);
+
+/* The folder that the last name of a path is in, to be freed; NULL: no
+ * memory. */
+char *tp_output_parent(const char *path);
+
+/* The folder that a file is to lie in, to be freed: NULL where its path, which
+ * may be NULL, names none. TP_E_MEMORY. */
+enum tp_status tp_output_folder_of(const char *path, char **folder,
+                                   struct tp_error *err);
 
 /* Removes the folders that were made, as far as they are empty. */
 void tp_output_undo(const struct tp_options *options,

@@ -92,7 +92,7 @@ enum tp_status tp_tensor_draw(void *session, struct tp_error *err)
     const struct tp_pairs_options how = pairs_options(s);
     enum tp_status status = TP_OK;
     if (s->plan.count)
-        status = tp_quant_sweeps_make(&s->quant, s->frame.pool, err);
+        status = tp_quant_sweeps_make(&s->quant, &s->run, s->frame.pool, err);
     if (status == TP_OK)
         status = tp_pairs_scatter(&how, &s->pairs, err);
     if (status == TP_OK)

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "dump/dump_damage.h"
 
 /* A row that is looked at. */
@@ -160,12 +161,9 @@ static enum tp_status look_at(struct look *look,
         tp_text_add(&look->words, "which elements differ is %s",
                     tp_text_get(&look->damage.unread));
     look->comparison->a.damaged += look->damage.unread.length > 0;
-    if (look->words.failed)
-        status = tp_fail_memory(err);
-    if (status == TP_OK && look->words.length) {
+    if (status == TP_OK && (look->words.length || look->words.failed)) {
         const char *words =
-            tp_arena_text(&look->comparison->arena, tp_text_get(&look->words),
-                          look->words.length);
+            tp_arena_take(&look->comparison->arena, &look->words);
         status = words ? TP_OK : tp_fail_memory(err);
         if (words) {
             record->damage = look->id;

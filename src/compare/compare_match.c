@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "compare/compare_group.h"
 #include "compare/compare_modules.h"
 
@@ -52,10 +53,7 @@ static const char *fuzzy_name(struct tp_arena *arena, const char *name)
                 parsed.type.at, (int)parsed.path.length, parsed.path.at,
                 (int)parsed.class_name.length, parsed.class_name.at,
                 parsed.direction, name + parsed.call.length);
-    char *kept =
-        text.failed ? NULL : tp_arena_text(arena, text.data, text.length);
-    tp_text_clear(&text);
-    return kept;
+    return tp_arena_take(arena, &text);
 }
 
 static const char *name_in_b(struct matcher *m, size_t row)

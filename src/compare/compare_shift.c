@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "formats/json/json_python.h"
 
 /* Words of two values that cannot be subtracted. */
@@ -29,10 +30,7 @@ static const char *float_text(double value, const char *unit,
     struct tp_text text = {0};
     tp_python_float(value, &text);
     tp_text_add(&text, "%s", unit);
-    const char *kept =
-        text.failed ? NULL : tp_arena_text(arena, text.data, text.length);
-    tp_text_clear(&text);
-    return kept;
+    return tp_arena_take(arena, &text);
 }
 
 enum tp_status tp_compare_shift_make(const struct tp_compare_value *a,

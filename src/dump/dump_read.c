@@ -16,6 +16,7 @@
 
 #include "base/intern.h"
 #include "base/limits.h"
+#include "base/notes.h"
 #include "dump/dump_activations.h"
 #include "dump/dump_recover.h"
 #include "formats/json/json_python.h"
@@ -99,11 +100,7 @@ static const char *md5_of(struct tp_dump_place *place,
     if (!tp_json_is_number(value) && !(value && value->kind == TP_JSON_BOOL))
         return "";
     tp_json_python(value, &text);
-    const char *number =
-        text.failed ? NULL
-                    : tp_arena_text(&place->arena, text.data, text.length);
-    tp_text_clear(&text);
-    return number;
+    return tp_arena_take(&place->arena, &text);
 }
 
 /* The dtype behind the word for the framework: "torch.float32". Neighbours

@@ -151,10 +151,7 @@ static void add_argument(struct tp_text *text, const struct tp_dump_item *item)
 static void keep_text(struct tp_divergence_row *row, struct tp_text *text,
                       struct tp_arena *arena)
 {
-    set_evidence(row, text->failed ? NULL
-                                   : tp_arena_text(arena, tp_text_get(text),
-                                                   text->length));
-    tp_text_clear(text);
+    set_evidence(row, tp_arena_take(arena, text));
 }
 
 /* " holds NaN in A, Inf in B". */

@@ -43,10 +43,9 @@ static enum tp_status take_list(const struct tp_json *value,
     if (!fits)
         status = tp_fail(err, TP_E_USAGE, -1,
                          "%s takes a list of names or numbers", value->key);
-    else if (text.failed)
+    else if ((text.failed || (text.length && !*slot)) &&
+             !(*slot = tp_arena_take(arena, &text)))
         status = tp_fail_memory(err);
-    else if (text.length && !*slot)
-        *slot = tp_arena_text(arena, tp_text_get(&text), text.length);
     tp_text_clear(&text);
     return status;
 }

@@ -11,10 +11,21 @@
 
 enum { ROWS_AT_ONCE = 256 };
 
-/* With quotes where a reader would take it for more than one cell. */
-static void add_text(const char *value, struct tp_text *text)
+/* Whether spreadsheets would compute a cell: it begins as their formulas do,
+ * and is no number (OWASP, "CSV Injection"). */
+static bool is_formula(const char *value)
 {
-    if (!strpbrk(value, ",\"\r\n")) {
+    char *end;
+    if (!*value || !strchr("=+-@\t\r", *value))
+        return false;
+    strtod(value, &end);
+    return end == value || *end;
+}
+
+/* With quotes where a reader would take it for more than one cell. */
+static void add_quoted(const char *value, struct tp_text *text)
+{
+    if (!strpbrk(value, ",\"\n")) {
         tp_text_bytes(text, value, strlen(value));
         return;
     }
@@ -25,6 +36,23 @@ static void add_text(const char *value, struct tp_text *text)
     }
     tp_text_bytes(text, value, strlen(value));
     tp_text_add(text, "\"");
+}
+
+/* Without what a terminal would obey, and with an apostrophe where a reader
+ * would take it for a formula. */
+static void add_text(const char *value, struct tp_text *text)
+{
+    const bool formula = is_formula(value);
+    if (!formula && tp_text_is_plain(value)) {
+        add_quoted(value, text);
+        return;
+    }
+    struct tp_text safe = {0};
+    tp_text_bytes(&safe, "'", formula);
+    tp_text_printable_lines(&safe, value);
+    add_quoted(tp_text_get(&safe), text);
+    text->failed |= safe.failed;
+    tp_text_clear(&safe);
 }
 
 static void add_cell(const struct tp_table *table, size_t row,

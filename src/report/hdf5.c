@@ -24,6 +24,7 @@
 #endif
 
 #include "base/file.h"
+#include "base/text.h"
 
 /* Rows written at once: about half a megabyte of /tensors. */
 enum { CHUNK_ROWS = 1024 };
@@ -43,6 +44,7 @@ struct writer {
     size_t row_size;
     char *buffer; /* packed rows of a chunk                           */
     void *room;   /* its rows, of a table that makes them             */
+    struct tp_text shown; /* the last cell that was not plain            */
     hid_t type, space, properties, dataset;
 };
 
@@ -64,6 +66,19 @@ static struct tp_table chunk_of(const struct writer *w, size_t first)
                            left < CHUNK_ROWS ? left : CHUNK_ROWS, w->room);
 }
 
+/* A text as it is written: without what a terminal would obey, which is where
+ * readers of tables print it. */
+static const char *shown_cell(struct writer *w, const struct tp_table *chunk,
+                              size_t row, const struct tp_column *column)
+{
+    const char *text = tp_cell_text(chunk, row, column);
+    if (tp_text_is_plain(text))
+        return text;
+    w->shown.length = 0;
+    tp_text_printable_lines(&w->shown, text);
+    return w->shown.failed ? "" : tp_text_get(&w->shown);
+}
+
 /* Widens text columns to the values of a chunk. */
 static void widen(struct writer *w, const struct tp_table *chunk)
 {
@@ -72,7 +87,7 @@ static void widen(struct writer *w, const struct tp_table *chunk)
             continue;
         for (size_t row = 0; row < chunk->row_count; row++) {
             size_t length =
-                strlen(tp_cell_text(chunk, row, &chunk->columns[i]));
+                strlen(shown_cell(w, chunk, row, &chunk->columns[i]));
             w->widths[i] = length > w->widths[i] ? length : w->widths[i];
         }
     }
@@ -217,14 +232,14 @@ static bool make_dataset(struct writer *w, hid_t file)
     return w->dataset >= 0;
 }
 
-static void pack_cell(const struct writer *w, const struct tp_table *chunk,
+static void pack_cell(struct writer *w, const struct tp_table *chunk,
                       size_t row, size_t i, char *to)
 {
     const struct tp_column *column = &chunk->columns[i];
     const char *from =
         (const char *)chunk->rows + row * chunk->row_size + column->offset;
     if (column->type == TP_COLUMN_TEXT) {
-        const char *text = tp_cell_text(chunk, row, column);
+        const char *text = shown_cell(w, chunk, row, column);
         size_t length = strlen(text);
         memcpy(to, text, length);
         memset(to + length, 0, w->widths[i] - length);
@@ -341,6 +356,7 @@ static bool writer_clear(struct writer *w)
     free(w->widths);
     free(w->buffer);
     free(w->room);
+    tp_text_clear(&w->shown);
     return closed;
 }
 
@@ -359,6 +375,8 @@ static enum tp_status write_table(hid_t file, const struct tp_table *table,
             done = write_rows(&w, row);
         if (!done)
             status = fail(err, "cannot write table /%s", table->name);
+        else if (w.shown.failed)
+            status = tp_fail_memory(err);
     }
     if (!writer_clear(&w) && status == TP_OK)
         status = fail(err, "cannot write table /%s", table->name);
@@ -371,7 +389,9 @@ static bool write_header(hid_t file, const struct tp_hdf5_header *header)
            add_text_attribute(file, "tool_version", header->tool_version) &&
            add_text_attribute(file, "command_line", header->command_line) &&
            add_integer_attribute(file, "input_files", header->input_files) &&
-           add_integer_attribute(file, "input_bytes", header->input_bytes);
+           add_integer_attribute(file, "input_bytes", header->input_bytes) &&
+           (!header->sandbox ||
+            add_text_attribute(file, "sandbox", header->sandbox));
 }
 
 /* Everything up to the rename. */

@@ -13,6 +13,7 @@ struct tp_hdf5_header {
     const char *command_line;
     uint64_t input_files; /* number of files read */
     uint64_t input_bytes;
+    const char *sandbox; /* what was in force; NULL: not said */
 };
 
 /* Version of the layout of our HDF5 and JSON files. */

@@ -220,56 +220,67 @@ static const char *type_of(const char *path)
     return tp_text_ends_with(path, ".svg") ? "image/svg+xml" : NULL;
 }
 
-/* Appends a picture; false: it is not there, or has no room. */
-static bool add_picture(struct tp_text *html, const char *folder,
-                        const char *path, size_t room)
+/* Appends a picture. */
+static void add_picture(struct tp_text *html, const char *path,
+                        const unsigned char *data, size_t size)
 {
-    struct tp_bytes bytes;
-    struct tp_error ignored = {.code = TP_OK};
-    char *full = tp_file_join(folder, path);
-    html->failed |= !full;
-    if (!full || tp_bytes_open(full, &bytes, &ignored) != TP_OK) {
-        free(full);
-        return false;
-    }
-    unsigned char *data =
-        bytes.size / 3 * 4 < room ? malloc((size_t)bytes.size + 1) : NULL;
-    const bool good = data && tp_bytes_read(&bytes, 0, data, (size_t)bytes.size,
-                                            &ignored) == TP_OK;
-    if (good) {
-        tp_text_add(html, "<figure><img alt=\"\" loading=\"lazy\" src=\"data:"
-                          "%s;base64,",
-                    type_of(path));
-        tp_html_base64(html, data, (size_t)bytes.size);
-        tp_text_add(html, "\"><figcaption>");
-        tp_html_text(html, path);
-        tp_text_add(html, "</figcaption></figure>\n");
-    }
-    free(data);
-    tp_bytes_close(&bytes);
-    free(full);
-    return good;
+    tp_text_add(html, "<figure><img alt=\"\" loading=\"lazy\" "
+                      "src=\"data:%s;base64,",
+                type_of(path));
+    tp_html_base64(html, data, size);
+    tp_text_add(html, "\"><figcaption>");
+    tp_html_text(html, path);
+    tp_text_add(html, "</figcaption></figure>\n");
 }
 
-static void add_gallery(struct tp_text *html,
-                        const struct tp_html_words *words)
+/* Reads a picture, and appends it if it has room. */
+static enum tp_status take_picture(struct tp_text *html, const char *folder,
+                                   const char *path, size_t room,
+                                   struct tp_error *err)
+{
+    struct tp_bytes bytes;
+    struct tp_error why = {.code = TP_OK};
+    char *full = tp_file_join(folder, path);
+    if (!full)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_bytes_open(full, &bytes, &why);
+    free(full);
+    if (status == TP_OK && bytes.size / 3 * 4 < room) {
+        unsigned char *data = malloc((size_t)bytes.size + 1);
+        status = data ? tp_bytes_read(&bytes, 0, data, (size_t)bytes.size, &why)
+                      : tp_fail_memory(&why);
+        if (status == TP_OK)
+            add_picture(html, path, data, (size_t)bytes.size);
+        free(data);
+    }
+    tp_bytes_close(&bytes);
+    return status == TP_OK ? TP_OK
+                           : tp_fail(err, status, -1, "%s: %s", path,
+                                     why.message);
+}
+
+static enum tp_status add_gallery(struct tp_text *html,
+                                  const struct tp_html_words *words,
+                                  struct tp_error *err)
 {
     const size_t begin = html->length;
+    enum tp_status status = TP_OK;
     size_t left = 0, drawn = 0;
     for (size_t i = 0; i < words->figure_count; i++)
         drawn += !*words->figures[i].reason;
     if (drawn == 0)
-        return;
+        return TP_OK;
     tp_text_add(html, "<h2 id=\"figures\">Figures</h2>\n"
                       "<div class=\"gallery\">\n");
-    for (size_t i = 0; i < words->figure_count; i++) {
+    for (size_t i = 0; i < words->figure_count && status == TP_OK; i++) {
         const struct tp_report_figure *figure = &words->figures[i];
-        const size_t used = html->length - begin;
+        const size_t before = html->length, used = before - begin;
         if (*figure->reason)
             continue;
-        left += !type_of(figure->path) || used >= TP_HTML_GALLERY ||
-                !add_picture(html, words->folder, figure->path,
-                             TP_HTML_GALLERY - used);
+        if (type_of(figure->path) && used < TP_HTML_GALLERY)
+            status = take_picture(html, words->folder, figure->path,
+                                  TP_HTML_GALLERY - used, err);
+        left += html->length == before;
     }
     tp_text_add(html, "</div>\n");
     if (left)
@@ -277,6 +288,7 @@ static void add_gallery(struct tp_text *html,
                     "<p class=\"soft\">%zu more are in the folders beside this "
                     "file.</p>\n",
                     left);
+    return status;
 }
 
 /* --- the page ------------------------------------------------------------- */
@@ -349,11 +361,11 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
     tp_html_lines(html, words->report);
     tp_text_add(html, "</pre>\n");
-    add_gallery(html, words);
+    const enum tp_status status = add_gallery(html, words, err);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);
     tp_text_add(html, "<script>");
     add_lines(html, tp_html_script);
     tp_text_add(html, "</script>\n</body>\n</html>\n");
-    return html->failed ? tp_fail_memory(err) : TP_OK;
+    return status == TP_OK && html->failed ? tp_fail_memory(err) : status;
 }

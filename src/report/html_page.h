@@ -51,7 +51,8 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
                                 const struct tp_table *table,
                                 struct tp_error *err);
 
-/* Appends the page; figures are read from their files. TP_E_MEMORY. */
+/* Appends the page; figures are read from their files. TP_E_MEMORY, and what
+ * tp_bytes_open and tp_bytes_read fail with, after the figure's name. */
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
                                   const struct tp_html_words *words,
                                   struct tp_text *html, struct tp_error *err);

@@ -96,8 +96,10 @@ void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
 {
     void *room = table->make ? calloc(count + 1, table->row_size) : NULL;
     html->failed |= table->make && !room;
-    if (html->failed)
+    if (html->failed) {
+        free(room);
         return;
+    }
     const struct tp_table window = tp_table_window(table, 0, count, room);
     add_head(html, table);
     for (size_t row = 0; row < count; row++) {

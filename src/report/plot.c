@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "report/gnuplot.h"
+#include "report/gnuplot_starter.h"
 #include "report/plot_script.h"
 #include "report/plot_table.h"
 
@@ -267,7 +267,10 @@ static enum tp_status run_gnuplot(const struct drawing *drawing,
                                    .patience_s = options->patience_s,
                                    .stop = options->stop};
     struct tp_error trouble = {0};
-    enum tp_status status = tp_gnuplot_run(&work, &trouble);
+    enum tp_status status =
+        options->starter
+            ? tp_gnuplot_starter_run(options->starter, &work, &trouble)
+            : tp_gnuplot_run(&work, &trouble);
     const bool ended = status != TP_OK || (options->stop && *options->stop);
     enum tp_status settled =
         settle_pictures(drawing, ended, options->format, result,

@@ -24,6 +24,8 @@ extern const char *const tp_plot_format_words[];
 /* The word of one format: also the ending of the file. */
 const char *tp_plot_format_name(enum tp_plot_format format);
 
+struct tp_gnuplot_starter;
+
 struct tp_plot_options {
     const char *output_dir;     /* made if it is not there                */
     enum tp_plot_format format;
@@ -32,6 +34,7 @@ struct tp_plot_options {
     unsigned patience_s;        /* a gnuplot that takes longer for one
                                    figure is killed; 0: two minutes       */
     const volatile sig_atomic_t *stop; /* not zero: give up; may be NULL  */
+    struct tp_gnuplot_starter *starter; /* NULL: this process starts it   */
 };
 
 struct tp_plot_result {

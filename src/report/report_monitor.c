@@ -456,12 +456,13 @@ static void add_live_lines(struct lines *l)
     size_t most = tp_series_longest(&l->monitor->series);
     double *room = calloc(most, 4 * sizeof *room);
     uint8_t *alarm = calloc(most, 1);
-    const struct live live = {room, room + most, room + 2 * most,
-                              room + 3 * most, alarm};
-    if (room && alarm)
+    if (room && alarm) {
+        const struct live live = {room, room + most, room + 2 * most,
+                                  room + 3 * most, alarm};
         add_baseline_lines(l, &live);
-    else
+    } else {
         l->text->failed = true;
+    }
     free(room);
     free(alarm);
 }

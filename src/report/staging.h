@@ -32,6 +32,13 @@ enum tp_status tp_staging_commit(const char *output_dir, const char *staging,
                                  const struct tp_text *names, const char *last,
                                  struct tp_error *err);
 
+/*
+ * Does the rest of what runs that were killed amid tp_staging_commit in this
+ * output directory had to do. What cannot be done is left for another time,
+ * with an error; TP_E_MEMORY.
+ */
+enum tp_status tp_staging_recover(const char *output_dir, struct tp_error *err);
+
 /* Takes the hidden folder out of the paths of a message. */
 void tp_staging_hide(const char *staging, char *message);
 

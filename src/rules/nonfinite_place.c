@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/notes.h"
 #include "damage/damage_scan.h"
 #include "damage/damage_shape.h"
 #include "formats/reader.h"
@@ -68,13 +69,9 @@ static void add_place(const struct tp_damage_found *found,
 
 static enum tp_status set_evidence(struct tp_findings *findings,
                                    struct tp_finding *finding,
-                                   const struct tp_text *text,
-                                   struct tp_error *err)
+                                   struct tp_text *text, struct tp_error *err)
 {
-    const char *evidence =
-        text->failed
-            ? NULL
-            : tp_arena_text(&findings->arena, tp_text_get(text), text->length);
+    const char *evidence = tp_arena_take(&findings->arena, text);
     if (!evidence)
         return tp_fail_memory(err);
     finding->evidence = evidence;

@@ -29,14 +29,14 @@ const char *tp_dim_risk_name(enum tp_dim_risk risk)
 }
 
 /* Of a part of a complex one; 0: integers. */
-static int significand(enum tp_dtype dtype)
+static int precision_of(enum tp_dtype dtype)
 {
     return tp_dtype_info(tp_dtype_info(dtype)->real)->significand;
 }
 
 enum tp_dim_risk tp_dim_risk_of(enum tp_dtype dtype, double ratio)
 {
-    int p = significand(dtype);
+    int p = precision_of(dtype);
     if (p == 0)
         return TP_DIM_LOW;
     return ratio > ldexp(1, p + 1)   ? TP_DIM_HIGH
@@ -52,7 +52,7 @@ const char *const tp_dim_reduce_words[] = {[TP_REDUCE_STORED] = "stored",
 enum tp_dtype tp_dim_reduce_dtype(enum tp_dtype stored,
                                   enum tp_dim_reduce reduce)
 {
-    if (reduce == TP_REDUCE_STORED || significand(stored) == 0)
+    if (reduce == TP_REDUCE_STORED || precision_of(stored) == 0)
         return stored;
     return reduce == TP_REDUCE_BF16 ? TP_BFLOAT16 : TP_FLOAT16;
 }
@@ -115,7 +115,7 @@ enum tp_dim_risk tp_dim_risk_in(const struct tp_dim_axis *axis,
 
 double tp_dim_excess(const struct tp_dim_axis *axis)
 {
-    int p = significand(axis->reduce);
+    int p = precision_of(axis->reduce);
     if (p == 0 || !(axis->ratio > 0) || tp_dim_has_few(axis))
         return 0;
     double chance = pow((double)axis->length, 1 / (double)axis->values);

@@ -131,7 +131,7 @@ static void take_bins(const struct tp_pass *pass, const struct tp_piece *piece,
 {
     const struct tp_span span = tp_piece_span(pass, piece);
     (void)state, (void)part;
-    tp_float_bins_add(&span, scratch);
+    tp_float_bins_add(&span, pass->readers->isa, scratch);
 }
 
 static void flush_bins(void *state, void *scratch)

@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/order.h"
@@ -185,13 +184,14 @@ static enum tp_status label_folder(struct tp_records *records, size_t first,
 }
 
 /* Whether dump.json is there. */
-static bool has_index(const char *folder)
+static enum tp_status look_for_index(const char *folder, bool *there,
+                                     struct tp_error *err)
 {
-    struct tp_text path = {0};
-    tp_text_add(&path, "%s/dump.json", folder);
-    bool there = access(tp_text_get(&path), R_OK) == 0;
-    tp_text_clear(&path);
-    return there;
+    char *path = tp_file_join(folder, "dump.json");
+    enum tp_status status =
+        path ? tp_file_look(path, there, err) : tp_fail_memory(err);
+    free(path);
+    return status;
 }
 
 /* Takes back what an index said that is gone by now. */
@@ -222,13 +222,16 @@ enum tp_status tp_dump_label(struct tp_records *records, struct tp_error *err)
                same_directory(file, records->items[end].path))
             end++;
         struct tp_text folder = {0};
+        bool there = false;
         tp_text_bytes(&folder, file, length);
-        if (length && folder.failed)
-            status = tp_fail_memory(err);
-        else if (length && has_index(tp_text_get(&folder)))
+        if (length)
+            status = folder.failed
+                         ? tp_fail_memory(err)
+                         : look_for_index(tp_text_get(&folder), &there, err);
+        if (status == TP_OK && there)
             status =
                 label_folder(records, first, end, tp_text_get(&folder), err);
-        else if (length)
+        else if (status == TP_OK && length)
             unlabel_folder(records, first, end);
         tp_text_clear(&folder);
         first = end;

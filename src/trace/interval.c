@@ -44,6 +44,18 @@ enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
     return TP_OK;
 }
 
+enum tp_status tp_intervals_add_all(struct tp_intervals *list,
+                                    const struct tp_intervals *set,
+                                    struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < set->count && !status; i++) {
+        status =
+            tp_intervals_add(list, set->items[i].from, set->items[i].to, err);
+    }
+    return status;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct tp_interval *x = a;

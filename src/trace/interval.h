@@ -29,6 +29,11 @@ struct tp_intervals {
 enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
                                 int64_t to, struct tp_error *err);
 
+/* Adds all of a set to a list. */
+enum tp_status tp_intervals_add_all(struct tp_intervals *list,
+                                    const struct tp_intervals *set,
+                                    struct tp_error *err);
+
 /* Makes a set of the list: sorts and merges what overlaps or touches. */
 void tp_intervals_unite(struct tp_intervals *list);
 

@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "trace/trace_sets.h"
 
 static const int64_t loads_from = 1000 * 1000; /* ns */
@@ -50,7 +51,7 @@ static bool is_launch(const struct tp_trace *trace, uint32_t event)
 static int by_length(const void *left, const void *right)
 {
     const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
+    return tp_order_int64(*a, *b);
 }
 
 /* The median of launches of kernels that ran before; 0: there are none. */

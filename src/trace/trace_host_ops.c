@@ -150,16 +150,6 @@ static enum tp_status add_event(const struct tp_trace *trace, uint32_t event,
     return set ? tp_intervals_add(set, from, to, err) : TP_OK;
 }
 
-static enum tp_status add_all(const struct tp_intervals *set,
-                              struct tp_intervals *all, struct tp_error *err)
-{
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < set->count && status == TP_OK; i++)
-        status =
-            tp_intervals_add(all, set->items[i].from, set->items[i].to, err);
-    return status;
-}
-
 static enum tp_status measure(const struct tp_trace *trace,
                               struct moments *moments,
                               struct tp_trace_host_ops *ops,
@@ -171,11 +161,12 @@ static enum tp_status measure(const struct tp_trace *trace,
     enum tp_status status = tp_intervals_subtract(
         &moments->communicating, &moments->working, &moments->rest, err);
     if (status == TP_OK)
-        status = add_all(&moments->working, &moments->all, err);
+        status = tp_intervals_add_all(&moments->all, &moments->working, err);
     if (status == TP_OK)
-        status = add_all(&moments->communicating, &moments->all, err);
+        status =
+            tp_intervals_add_all(&moments->all, &moments->communicating, err);
     if (status == TP_OK)
-        status = add_all(&moments->others, &moments->all, err);
+        status = tp_intervals_add_all(&moments->all, &moments->others, err);
     tp_intervals_unite(&moments->all);
     ops->working_us =
         (double)tp_intervals_within(&moments->working, from, to) / 1e3;

@@ -257,20 +257,6 @@ static enum tp_status add_events(struct steps_state *state, bool device,
     return status;
 }
 
-/* Adds all of a set to a list. */
-static enum tp_status add_set(struct tp_intervals *list,
-                              const struct tp_intervals *set,
-                              struct tp_error *err)
-{
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < set->count && !status; i++) {
-        status =
-            tp_intervals_add(list, set->items[i].from, set->items[i].to, err);
-    }
-    tp_intervals_unite(list);
-    return status;
-}
-
 /* Takes from every class what those before it have. */
 static enum tp_status make_disjoint(struct steps_state *state,
                                     struct tp_error *err)
@@ -284,7 +270,8 @@ static enum tp_status make_disjoint(struct steps_state *state,
         tp_intervals_clear(&state->costs[cost]);
         state->costs[cost] = rest;
         if (!status) {
-            status = add_set(&taken, &rest, err);
+            status = tp_intervals_add_all(&taken, &rest, err);
+            tp_intervals_unite(&taken);
         }
     }
     tp_intervals_clear(&taken);

@@ -1,26 +1,65 @@
 # SPDX-License-Identifier: MIT
-# Tables, scripts and reports do not depend on the number of jobs.
+# Every table, figure, script and report of every command, and what it prints,
+# do not depend on the number of jobs: 1, 2 and more than there are of most
+# things.
 need h5dump
-for jobs in 1 4; do
-    must mkdir $jobs
-    (cd $jobs && must tprof-analyze --tensor_dir "$logs" --output_dir draw \
-        --jobs $jobs --no_plots > /dev/null) || exit
+data=$srcdir/testdata
+must make_trace before.json 8000
+must make_trace after.json
+some_logs d 40
+must cp "$data"/torch/bad-*.pt d/
+find d -name '*.pt' | LC_ALL=C sort > files
+split -n l/2 files part.
+for part in part.aa part.ab; do
+    mapfile -t some < $part
+    tprof-analyze tensors "${some[@]}" --no_plots --quiet --output_dir part \
+        --state $part.state
+    [ $? -le 3 ] || echo "no state of $part"
 done
-(cd 1 && find . -type f | sort) > list
-[ -s list ] || echo "nothing written"
-while read -r file; do
-    case $file in
-    *.h5) continue ;;
-    esac
-    cmp "1/$file" "4/$file"
-done < list
-for jobs in 1 4; do
-    h5dump -n 1 $jobs/draw/summary.h5 | awk '$1 == "dataset" { print $2 }' \
-        > $jobs.names
-    while read -r table; do
-        # The attributes of the file hold the command line, these do not.
-        h5dump -d "$table" $jobs/draw/summary.h5 | tail -n +2
-    done < $jobs.names > $jobs.dump
+
+# alike NAME WORD...: one command, with each number of jobs.
+alike()
+{
+    local name=$1 jobs
+    shift
+    for jobs in 1 2 7; do
+        tprof-analyze "$@" --jobs $jobs --output_dir draw > printed 2> told
+        echo "exit $?" >> printed
+        must mkdir -p draw
+        must mv printed told draw/
+        must mv draw "$name.$jobs"
+    done
+    # the table of msprobe has its time in its name
+    for jobs in 1 2 7; do
+        find "$name.$jobs" -name 'compare_result_*_??????????????.csv' |
+            while read -r file; do mv "$file" "${file%_*}.csv"; done
+        find "$name.$jobs" -name printed -o -name '*report.txt' |
+            while read -r file; do
+                sed -i 's/\(compare_result_.*_\)[0-9]\{14\}\.csv/\1TIME.csv/' \
+                    "$file"
+            done
+    done
+    same "$name.1" "$name.2"
+    same "$name.1" "$name.7"
+    echo "$name: $(tail -n 1 "$name.1/printed"), $(find "$name.1" -name '*.h5' \
+        -exec sh -c 'h5dump -n 1 "$1"' - {} \; | grep -c dataset) tables"
+}
+alike tensors tensors d
+alike iterations --tensor_dir "$logs" --no_plots
+alike trace trace before.json after.json
+alike trace_compare trace --compare before.json after.json
+alike dump dump "$data/msprobe"
+alike compare compare "$data/msprobe/step1" "$data/msprobe/step0"
+alike autodiff compare "$data/divergence/step1" "$data/divergence/step2" \
+    --autodiff --no_plots
+alike replay replay "$data/replay" --pert_mode all
+alike merge merge part.aa.state part.ab.state
+# The results of this one are what it prints.
+for jobs in 1 2 7; do
+    tprof-analyze check "$data/check" --jobs $jobs --format json \
+        > check.$jobs 2>&1
+    echo "exit $?" >> check.$jobs
 done
-cmp 1.dump 4.dump
-grep -c '^/tensors' 1.names
+cmp check.1 check.2
+cmp check.1 check.7
+[ "$(wc -l < check.1)" -gt 100 ] && tail -n 1 check.1

@@ -16,15 +16,17 @@ echo $$ > "$DRAWERS/$$"
 exec sleep 1000
 SCRIPT
 chmod +x bin/gnuplot
-mkdir drawers
-DRAWERS=$PWD/drawers PATH=$PWD/bin:$PATH
+mkdir -p out/drawers # where what draws may write
+DRAWERS=$PWD/out/drawers PATH=$PWD/bin:$PATH
 export DRAWERS
 start() { tprof-analyze --tensor_dir d --jobs 2 --output_dir out > text & }
 hidden() { find out -name '.*' -type f | wc -l; }
 # drawing COUNT: waits until so many have begun
 drawing()
 {
-    while [ "$(find drawers -type f | wc -l)" -lt "$1" ]; do sleep 0.05; done
+    while [ "$(find out/drawers -type f | wc -l)" -lt "$1" ]; do
+        sleep 0.05
+    done
 }
 
 # is_alive PROCESS: whether it is there still, and not only its number.
@@ -34,12 +36,12 @@ start
 drawing 2
 { kill -9 $! && wait $!; } 2> /dev/null
 echo $?
-for drawer in drawers/*; do
+for drawer in out/drawers/*; do
     for _ in {1..1000}; do
-        is_alive "${drawer#*/}" || break
+        is_alive "${drawer##*/}" || break
         sleep 0.05
     done
-    ! is_alive "${drawer#*/}" || echo "gnuplot draws on"
+    ! is_alive "${drawer##*/}" || echo "gnuplot draws on"
 done
 left=$(hidden)
 [ "$left" -gt 2 ] || echo "nothing is left: $left"

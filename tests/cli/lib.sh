@@ -45,6 +45,23 @@ on_terminal()
     grep -q '^left with 0' terminal
 }
 
+# is_sanitized: whether the program has a sanitizer in it, which has the
+# allocator.
+is_sanitized()
+{
+    nm "$TPROF" 2> /dev/null | grep -q '__asan_\|__tsan_\|__ubsan_'
+}
+
+# le64 NUMBER: its eight bytes, the lowest first.
+le64()
+{
+    local n=$1 i
+    for i in 1 2 3 4 5 6 7 8; do
+        printf "\\$(printf %03o $((n % 256)))"
+        n=$((n / 256))
+    done
+}
+
 # must COMMAND...: the case fails here when the command does.
 must()
 {
@@ -141,27 +158,34 @@ run_tables()
     "$program" --tensor_dir ../in --output_dir draw --no_plots "$@" \
         > printed 2> ../err
     echo "exit $?" >> printed
-    h5dump -n 1 draw/summary.h5 | awk '$1 == "dataset" { print $2 }' > names
-    while read -r table; do
-        h5dump -d "$table" draw/summary.h5 | tail -n +2
-    done < names > tables
+    tables_of draw/summary.h5 > tables
     rm draw/summary.h5 # its attributes hold the command line
     cd ..
 }
 
-# all_of FOLDER: every table, text and figure of a result, but not the command
-# line that made it.
-all_of()
+# tables_of FILE: every table of an HDF5 file, but not its attributes, which
+# hold the command line.
+tables_of()
 {
     local table
-    h5dump -n 1 "$1/summary.h5" | awk '$1 == "dataset" { print $2 }' |
+    h5dump -n 1 "$1" | awk '$1 == "dataset" { print $2 }' |
         while read -r table; do
-            h5dump -d "$table" "$1/summary.h5" | tail -n +2
+            h5dump -d "$table" "$1" | tail -n +2
         done
-    find "$1" -type f ! -name summary.h5 | LC_ALL=C sort |
-        while read -r table; do
-            echo "${table#"$1"}"
-            cat "$table"
+}
+
+# all_of FOLDER: every table, text and figure of a result, but not the command
+# line that made it, nor what sandbox it had.
+all_of()
+{
+    local file
+    find "$1" -type f | LC_ALL=C sort |
+        while read -r file; do
+            echo "${file#"$1"}"
+            case $file in
+            *.h5) tables_of "$file" ;;
+            *) LC_ALL=C sed '/^Sandbox: /d' "$file" ;;
+            esac
         done
 }
 

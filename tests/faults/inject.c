@@ -39,7 +39,7 @@ static enum kind armed, to_arm; /* the latter from main on */
 static long at;
 static int onwards, show;
 static atomic_long *calls; /* shared with children, until they execute */
-static const char *count_path, *trace_path;
+static int count_file = -1, trace_file = -1; /* opened before a sandbox is  */
 static pid_t self;
 
 void *__libc_malloc(size_t);
@@ -50,13 +50,14 @@ void *__libc_memalign(size_t, size_t);
 static void trace(void)
 {
     void *frames[40];
-    int fd =
-        (int)(trace_path ? open(trace_path, O_WRONLY | O_CREAT | O_APPEND, 0666)
-                         : -1);
-    if (fd >= 0) {
-        backtrace_symbols_fd(frames, backtrace(frames, 40), fd);
-        close(fd);
-    }
+    if (trace_file >= 0)
+        backtrace_symbols_fd(frames, backtrace(frames, 40), trace_file);
+}
+
+static int open_named(const char *variable, int how)
+{
+    const char *path = getenv(variable);
+    return path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666) : -1;
 }
 
 static void on_crash(int number)
@@ -91,9 +92,9 @@ __attribute__((constructor)) static void begin(void)
     at = number ? atol(number) : 0;
     onwards = getenv("FAULT_ON") != NULL;
     show = getenv("FAULT_SHOW") != NULL;
-    count_path = getenv("FAULT_COUNT");
-    trace_path = getenv("FAULT_TRACE");
-    if (trace_path) {
+    count_file = open_named("FAULT_COUNT", O_TRUNC);
+    trace_file = open_named("FAULT_TRACE", O_APPEND);
+    if (trace_file >= 0) {
         signal(SIGSEGV, on_crash);
         signal(SIGBUS, on_crash);
         signal(SIGABRT, on_crash);
@@ -131,11 +132,8 @@ int __libc_start_main(main_like main, int argc, char **argv, void (*init)(void),
 __attribute__((destructor)) static void end(void)
 {
     armed = 0;
-    FILE *file = count_path && getpid() == self ? fopen(count_path, "w") : NULL;
-    if (file) {
-        fprintf(file, "%ld\n", (long)atomic_load(calls));
-        fclose(file);
-    }
+    if (count_file >= 0 && getpid() == self)
+        dprintf(count_file, "%ld\n", (long)atomic_load(calls));
 }
 
 void *malloc(size_t size)
@@ -225,7 +223,31 @@ BEHIND(START, EAGAIN, EAGAIN, int, pthread_create,
        (thread, how, run, context))
 BEHIND(START, EAGAIN, -1, pid_t, fork, (void), ())
 BEHIND(START, EMFILE, -1, int, pipe, (int ends[2]), (ends))
-BEHIND(START, EMFILE, -1, int, pipe2, (int ends[2], int how), (ends, how))
+BEHIND(START, EMFILE, -1, int, socketpair,
+       (int family, int kind, int protocol, int ends[2]),
+       (family, kind, protocol, ends))
+BEHIND(START, ENOMEM, -1, int, prctl,
+       (int what, unsigned long a, unsigned long b, unsigned long c,
+        unsigned long d),
+       (what, a, b, c, d))
+
+/* Those that the C library has no function for. */
+long syscall(long number, ...)
+{
+    static long (*next)(long, ...);
+    long words[6];
+    va_list rest;
+    va_start(rest, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(rest, long);
+    va_end(rest);
+    if (!next)
+        *(void **)&next = next_of("syscall");
+    return fails(START, ENOMEM)
+               ? -1
+               : next(number, words[0], words[1], words[2], words[3], words[4],
+                      words[5]);
+}
 
 /* Of a close that fails the file is closed all the same. */
 int close(int fd)

@@ -10,6 +10,7 @@
  * Cost: RUNS runs, whose calls lie evenly among all; 0: one for every call.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -28,8 +29,9 @@ enum { PATIENCE_S = 60, LONGEST = 4096, SOME_UNREAD = 3 };
 
 enum verdict {
     SAME,   /* as the undisturbed run                                      */
-    TOLD,   /* its exit status; what differs is said on stderr, or the one
-               of runs whose report names what could not be read           */
+    TOLD,   /* its exit status; what differs is said on stderr or in a note
+               of the report, or the one of runs whose report names what
+               could not be read                                           */
     FAILED, /* another, with a message; the older result, or all of the new */
     SILENT, /* its exit status, something differs, and not a word          */
     MUTE,   /* another, without a message                                  */
@@ -224,13 +226,23 @@ static bool crashed_in_library(void)
     return in;
 }
 
-static bool says(const char *words_of_it)
+static bool says(const char *path, const char *words_of_it)
 {
     size_t size;
-    char *text = read_whole("stderr", &size);
+    char *text = read_whole(path, &size);
     bool found =
         text && memmem(text, size, words_of_it, strlen(words_of_it)) != NULL;
     free(text);
+    return found;
+}
+
+/* Whether a note of the report has the error of a failing call. */
+static bool is_noted(void)
+{
+    static const int errors[] = {EIO, EMFILE, ENOSPC, ENOMEM, EAGAIN};
+    bool found = false;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        found |= says("out/report.txt", strerror(errors[i]));
     return found;
 }
 
@@ -246,12 +258,13 @@ static enum verdict judge(int status, int good_status)
     if (WEXITSTATUS(status) == good_status) {
         if (good && same_file("stdout", "stdout.good"))
             return left ? LEFT : SAME;
-        return same_file("stderr", "stderr.good") ? SILENT : TOLD;
+        return same_file("stderr", "stderr.good") && !is_noted() ? SILENT
+                                                                 : TOLD;
     }
     if (WEXITSTATUS(status) == SOME_UNREAD)
         return TOLD;
     if (!good && !same_tree("out", "older"))
-        return says("could not be put back") ? LEFT : LOST;
+        return says("stderr", "could not be put back") ? LEFT : LOST;
     return !said ? MUTE : left ? LEFT : FAILED;
 }
 

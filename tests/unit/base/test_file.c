@@ -239,6 +239,27 @@ Test(file, why_a_file_takes_no_more)
         cr_expect_eq(tp_file_refusal("/dev/full"), ENOSPC);
 }
 
+Test(file, a_look_tells_what_is_there_or_fails)
+{
+    bool there = true;
+    struct tp_error err = {.code = TP_OK};
+    char name[2 * FILENAME_MAX];
+    cr_expect_eq(tp_file_look("nothing", &there, &err), TP_OK);
+    cr_expect_not(there);
+    cr_expect_eq(tp_file_look("/dev/null/below", &there, &err), TP_OK);
+    cr_expect_not(there);
+    cr_expect_eq(tp_file_look("/", &there, &err), TP_OK);
+    cr_expect(there);
+    memset(name, 'a', sizeof name - 1); /* no system has names as long */
+    name[sizeof name - 1] = '\0';
+    cr_expect_eq(tp_file_look(name, &there, &err), TP_OK);
+    cr_expect_not(there);
+    cr_assert_eq(symlink("itself", "itself"), 0);
+    cr_expect_eq(tp_file_look("itself", &there, &err), TP_E_IO);
+    cr_expect_not(there);
+    cr_expect_not_null(strstr(err.message, "cannot look for itself"));
+}
+
 Test(file, a_file_in_the_way_of_a_directory_is_named)
 {
     struct tp_error err = {0};

@@ -39,6 +39,13 @@ Test(text, nothing_printable_drives_a_terminal)
     cr_assert_str_eq(tp_text_get(&text),
                      "a\\x1b[31m\\x9b\\xc2\\x9b\\xe2\\x80\\xae"
                      "\\xe2\\x81\\xa6\xc3\xa9\xe2\x82\xac\\xff");
+    text.length = 0;
+    tp_text_json(&text, "\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x82\xac");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "\"\\u009b\\u202e\\u2066\xe2\x82\xac\"");
+    text.length = 0;
+    tp_text_printable_lines(&text, "a\n\nb\x1b\n\n");
+    cr_assert_str_eq(tp_text_get(&text), "a\n\nb\\x1b\n\n");
     cr_assert(tp_text_is_utf8("\xc3\xa9"));
     cr_assert_not(tp_text_is_utf8("a\xff"));
     tp_text_clear(&text);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/option_help.h"
 #include "cli/options.h"
 #include "rules/findings.h"
 #include "tensors/cast_plan.h"

@@ -63,6 +63,36 @@ Test(csv, cells)
                    "even\n");
 }
 
+/* Spreadsheets compute what begins so, terminals obey control characters. */
+Test(csv, no_cell_does_anything)
+{
+    static const struct {
+        const char *name, *cell;
+    } cases[] = {{"=1+1", "'=1+1"},
+                 {"+a", "'+a"},
+                 {"@SUM(A1)", "'@SUM(A1)"},
+                 {"-2+3", "'-2+3"},
+                 {"-", "'-"},
+                 {"-2.5", "-2.5"},
+                 {"-inf", "-inf"},
+                 {"+1e3", "+1e3"},
+                 {"a=1", "a=1"},
+                 {"\tx", "'\\x09x"},
+                 {"=\"a\"", "\"'=\"\"a\"\"\""},
+                 {"\033[31m", "\\x1b[31m"},
+                 {"a\rb", "a\\x0db"},
+                 {"\342\200\256", "\\xe2\\x80\\xae"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct row row = {.name = cases[i].name};
+        struct tp_table table = table_of(&row, 1);
+        struct tp_text text = {0};
+        table.column_count = 1;
+        tp_text_add(&text, "name\n%s\n", cases[i].cell);
+        expect(&table, tp_text_get(&text));
+        tp_text_clear(&text);
+    }
+}
+
 Test(csv, no_rows)
 {
     const struct tp_table table = table_of(NULL, 0);

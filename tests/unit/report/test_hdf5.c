@@ -35,7 +35,7 @@ static struct tp_table table_of(const struct row *rows, size_t count)
 }
 
 static const struct tp_hdf5_header header = {"1.2.3", "tprof-analyze x", 7,
-                                             1234567890123};
+                                             1234567890123, "Landlock"};
 static char path[64];
 
 static void make_path(void)
@@ -131,6 +131,8 @@ Test(hdf5, units_and_header_are_attributes)
     cr_assert_str_eq(text, "input");
     read_text(file, "command_line", text);
     cr_assert_str_eq(text, "tprof-analyze x");
+    read_text(file, "sandbox", text);
+    cr_assert_str_eq(text, "Landlock");
     hid_t bytes = H5Aopen(file, "input_bytes", H5P_DEFAULT);
     cr_assert_geq(H5Aread(bytes, H5T_NATIVE_INT64, &number), 0);
     cr_assert_eq(number, 1234567890123);

@@ -223,7 +223,7 @@ Test(html_page, whole)
         TP_TABLE_OF("findings", finding_columns, found, 2);
     const struct tp_table table = table_of("tensors", 4),
                           empty = table_of("groups", 0);
-    const struct tp_report_figure figures[] = {{"a/not_there.png", ""},
+    const struct tp_report_figure figures[] = {{"a/no_room.pdf", ""},
                                                {"a/none.png", "no rows"}};
     const struct tp_html_words words = {.title = "a <test>",
                                         .tool_version = "1",
@@ -267,5 +267,24 @@ Test(html_page, without_anything)
     cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
     cr_expect_not_null(strstr(tp_text_get(&html), "There are none."));
     cr_expect_eq(count_of(tp_text_get(&html), "<script"), 1);
+    tp_text_clear(&html);
+}
+
+/* One that was drawn and cannot be read is not left out without a word. */
+Test(html_page, a_figure_that_cannot_be_read)
+{
+    const struct tp_report_figure figures[] = {{"a/none.png", "no rows"},
+                                               {"a/not_there.png", ""}};
+    const struct tp_html_words words = {.title = "t",
+                                        .tool_version = "1",
+                                        .report = "",
+                                        .folder = "/nowhere",
+                                        .figures = figures,
+                                        .figure_count = 2};
+    struct tp_html_page page = {.full = "summary.h5"};
+    struct tp_text html = {0};
+    struct tp_error err = {.code = TP_OK};
+    cr_expect_neq(tp_html_page_write(&page, &words, &html, &err), TP_OK);
+    cr_expect_not_null(strstr(err.message, "a/not_there.png: "));
     tp_text_clear(&html);
 }

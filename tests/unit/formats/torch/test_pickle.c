@@ -252,6 +252,47 @@ Test(pickle, little_text_cannot_grow)
     tp_text_clear(&data);
 }
 
+/* The opcode `byte`, `count` times between a mark and the list of all. */
+static enum tp_status read_many(char byte, size_t count,
+                                struct tp_pickle *pickle, struct tp_error *err)
+{
+    char *data = malloc(count + 5);
+    memcpy(data, "\x80\x02(", 3);
+    memset(data + 3, byte, count);
+    memcpy(data + 3 + count, "l.", 2);
+    enum tp_status status = read_bytes(data, count + 5, pickle, err);
+    free(data);
+    return status;
+}
+
+Test(pickle, a_byte_for_a_list_is_more_than_picklers_write)
+{
+    struct tp_pickle pickle = {0};
+    struct tp_error err = {0};
+    cr_expect_eq(read_many(']', 3000000, &pickle, &err), TP_E_LIMIT);
+    cr_expect_not_null(strstr(err.message, "more values than picklers"));
+    tp_pickle_clear(&pickle);
+}
+
+Test(pickle, constants_are_made_once)
+{
+    static const char bytes[] = {'N', ')', '\x88', '\x89'};
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        struct tp_pickle pickle = {0};
+        struct tp_error err = {0};
+        cr_assert_eq(read_many(bytes[i], 3000000, &pickle, &err), TP_OK);
+        cr_expect_eq(pickle.count, 2, "it and the list");
+        const tp_ref last = tp_pickle_item(&pickle, pickle.root, 2999999);
+        const struct tp_value *value = tp_pickle_value(&pickle, last);
+        cr_assert_not_null(value);
+        cr_expect_eq(value->kind, bytes[i] == 'N'   ? TP_VALUE_NONE
+                                  : bytes[i] == ')' ? TP_VALUE_TUPLE
+                                                    : TP_VALUE_BOOL);
+        cr_expect_eq(value->u.integer, bytes[i] == '\x88');
+        tp_pickle_clear(&pickle);
+    }
+}
+
 Test(pickle, memory_is_reused)
 {
     struct tp_pickle pickle = {0};
