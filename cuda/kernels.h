@@ -15,6 +15,7 @@ extern "C" {
 #include "stats/blocks.h"
 #include "stats/code_key.h"
 #include "stats/dims.h"
+#include "stats/float_tally.h"
 #include "stats/judge.h"
 #include "stats/select.h"
 #include "stats/tally.h"
@@ -136,22 +137,35 @@ int tp_kernel_blocks(const struct tp_kernel_place *place,
 
 /* MX tallies of codes of 8 or 16 bits: of rows, as tp_tally_rows; or, when
  * `columns` is not 0, of the columns of codes[row_length][columns], each as a
- * row. `plan` and `tally` are of the device: it is all there is of a tally, so
- * a copy of it can be given to tp_tally_flush. */
-struct tp_kernel_tally {
+ * row. `plan` and the tally are of the device: it is all there is of a tally,
+ * so a copy of it can be given to tp_tally_flush. */
+struct tp_kernel_tally_rows {
     const struct tp_tally_plan *plan;
-    int code_size;
     const void *codes;
     uint64_t rows, row_length, columns; /* rows: 1 with columns           */
-    struct tp_tally *tally;
 };
 int tp_kernel_tally(const struct tp_kernel_place *place,
-                    const struct tp_kernel_tally *job);
+                    const struct tp_kernel_tally_rows *rows, int code_size,
+                    struct tp_tally *tally);
 
 /* Moves what a tally of the device holds to an empty one in pinned memory,
  * which kernels can write to: mostly that is little. */
 int tp_kernel_tally_move(const struct tp_kernel_place *place,
                          struct tp_tally *from, struct tp_tally *to);
+
+/* The same of codes of TP_FLOAT32: tp_float_tally_rows and its flush. */
+int tp_kernel_float_tally(const struct tp_kernel_place *place,
+                          const struct tp_kernel_tally_rows *rows,
+                          struct tp_float_tally *tally);
+int tp_kernel_float_tally_move(const struct tp_kernel_place *place,
+                               struct tp_float_tally *from,
+                               struct tp_float_tally *to);
+
+/* Codes of TP_FLOAT32 into bins[TP_FLOAT_BINS], for at most as many as a bin
+ * may take: tp_float_bins_add. */
+int tp_kernel_float_bins(const struct tp_kernel_place *place,
+                         const struct tp_span *span,
+                         struct tp_float_bin *bins);
 
 /* Copies elements [first, first + n) of a strided view, counted in row-major
  * order of its shape, to to[0 .. n). */

@@ -72,7 +72,7 @@ uint64_t lane_bytes(const tp_device_options &options)
            calls_room(options) * sizeof(tp_values) +
            cells_room(options) * sizeof(double) + scratch_room(options) +
            TP_DEVICE_LISTS * sizeof(tp_kernel_list) +
-           options.tallies * sizeof(Tally);
+           options.tallies * sizeof(Planned<tp_tally>);
 }
 
 }
@@ -111,6 +111,13 @@ void give_back(Pair<T> *pair)
 {
     cudaFree(pair->device);
     cudaFreeHost(pair->host);
+}
+
+template <class T>
+void give_back(Tallies<T> *tallies)
+{
+    for (Pair<Planned<T>> &tally : tallies->of)
+        give_back(&tally);
 }
 
 /* --- lanes ---------------------------------------------------------------- */
@@ -186,8 +193,9 @@ void close_lane(Lane *lane)
     give_back(&lane->plans);
     give_back(&lane->calls);
     give_back(&lane->cells);
-    for (Pair<Tally> &tally : lane->tallies)
-        give_back(&tally);
+    give_back(&lane->float_bins);
+    give_back(&lane->tallies);
+    give_back(&lane->float_tallies);
     cudaFreeHost(lane->batch);
     cudaFreeHost(lane->entries);
     give_back(&lane->lists);
@@ -296,28 +304,70 @@ const char *tp_device_failure(const tp_device_session *session)
     return session->failure;
 }
 
-bool tp_device_tallies(const tp_device_lane *at, size_t count)
+/* --- room that is not always needed --------------------------------------- */
+
+namespace {
+
+/* Room of a lane, which a device may not have: true once it is there. */
+template <class T>
+bool provide_later(const tp_device_lane *at, Pair<T> *pair, size_t count)
 {
-    Lane *lane = lane_of(at);
+    if (pair->device)
+        return true;
+    int status = cudaSetDevice(at->session->options.index);
+    if (status == cudaSuccess)
+        status = provide(at->session, pair, count);
+    return status != OVER_LIMIT && check(at->session, status);
+}
+
+template <class T>
+bool provide_tallies(const tp_device_lane *at, Tallies<T> *tallies,
+                     size_t count)
+{
     if (is_lost(at) || count > TALLIES)
         return false;
     for (size_t i = 0; i < count; i++) {
-        Pair<Tally> *tally = &lane->tallies[i];
+        Pair<Planned<T>> *tally = &tallies->of[i];
         if (tally->device)
             continue;
-        int status = cudaSetDevice(at->session->options.index);
-        if (status == cudaSuccess)
-            status = provide(at->session, tally, 1);
-        if (status == OVER_LIMIT || !check(at->session, status))
+        if (!provide_later(at, tally, 1))
             return false;
         memset(&tally->host->tally, 0, sizeof tally->host->tally);
         if (!check(at->session,
                    cudaMemsetAsync(&tally->device->tally, 0,
                                    sizeof tally->device->tally,
-                                   lane->place.stream)))
+                                   lane_of(at)->place.stream)))
             return false;
     }
     return true;
+}
+
+/* Empties tallies of a range that was given up. */
+template <class T>
+void begin_tallies(Tallies<T> *tallies)
+{
+    for (size_t i = 0; i < TALLIES; i++)
+        if (tallies->in_use >> i & 1)
+            memset(&tallies->of[i].host->tally, 0, sizeof(T));
+    tallies->in_use = 0;
+}
+
+}
+
+bool tp_device_float_bins_room(const tp_device_lane *at)
+{
+    return !is_lost(at) &&
+           provide_later(at, &lane_of(at)->float_bins, TP_FLOAT_BINS);
+}
+
+bool tp_device_tallies(const tp_device_lane *at, size_t count)
+{
+    return provide_tallies(at, &lane_of(at)->tallies, count);
+}
+
+bool tp_device_float_tallies(const tp_device_lane *at, size_t count)
+{
+    return provide_tallies(at, &lane_of(at)->float_tallies, count);
 }
 
 template <class T>
@@ -350,11 +400,9 @@ void *tp_device_batch(const tp_device_lane *at)
 bool tp_device_begin(const tp_device_lane *at)
 {
     Lane *lane = lane_of(at);
-    for (size_t i = 0; i < TALLIES; i++) /* of a range that was given up */
-        if (lane->tallied >> i & 1)
-            memset(&lane->tallies[i].host->tally, 0, sizeof(tp_tally));
+    begin_tallies(&lane->tallies);
+    begin_tallies(&lane->float_tallies);
     lane->what = 0;
-    lane->tallied = 0;
     lane->totals = lane->call_count = lane->rows = lane->columns = 0;
     return !is_lost(at) &&
            check(at->session, cudaSetDevice(at->session->options.index));

@@ -13,6 +13,7 @@ extern "C" {
 #include "stats/blocks.h"
 #include "stats/code_key.h"
 #include "stats/dims.h"
+#include "stats/float_tally.h"
 #include "stats/judge.h"
 #include "stats/select.h"
 #include "stats/tally.h"
@@ -110,12 +111,19 @@ bool tp_device_gather(const struct tp_device_lane *lane,
 bool tp_device_codes(const struct tp_device_lane *lane,
                      const struct tp_span *span);
 
-/* Counts, moments, extrema and top digits of codes of 32 or 64 bits, and bins
- * if they are wanted. A span that does not end with a whole `call` is the
- * last. */
+/* Counts, moments and extrema of codes of 32 or 64 bits, and what else is
+ * wanted. A span that does not end with a whole `call` is the last. */
+enum { TP_DEVICE_TOP_DIGITS = 1, TP_DEVICE_SUMMARY_BINS = 2 };
 bool tp_device_values(const struct tp_device_lane *lane,
                       const struct tp_span *span, const struct tp_judge *judge,
-                      bool bins);
+                      unsigned wanted);
+
+/* Sums of codes of TP_FLOAT32 by leading bits: tp_float_bins_add. The first
+ * provides room for them; false when it does not fit into the memory that is
+ * allowed, which is no failure. */
+bool tp_device_float_bins_room(const struct tp_device_lane *lane);
+bool tp_device_float_bins(const struct tp_device_lane *lane,
+                          const struct tp_span *span);
 
 /* What tp_select_count counts. */
 bool tp_device_select(const struct tp_device_lane *lane,
@@ -137,6 +145,12 @@ bool tp_device_tallies(const struct tp_device_lane *lane, size_t count);
 bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
                      const struct tp_tally_plan *plan,
                      const struct tp_block_rows *rows);
+
+/* The same two of TP_FLOAT32: tp_float_tally_rows. */
+bool tp_device_float_tallies(const struct tp_device_lane *lane, size_t count);
+bool tp_device_float_tally(const struct tp_device_lane *lane, size_t tally,
+                           const struct tp_tally_plan *plan,
+                           const struct tp_block_rows *rows);
 
 /* Statistics by index: tp_dims_add of strips `height` rows high (at most
  * TP_DIM_ROWS) of a matrix that does not lie across. From begin to end all
@@ -189,6 +203,7 @@ struct tp_device_results {
     uint64_t *bins;                 /* [TP_SUMMARY_BINS] of values: added to */
     struct tp_values *values;       /* merged into, in order               */
     struct tp_block_counts *blocks; /* added to                            */
+    struct tp_float_bin_total *float_bins; /* [TP_FLOAT_BINS]: added to    */
 };
 
 /* Adds what was counted before the last tp_device_end, which succeeded. */
@@ -199,6 +214,8 @@ void tp_device_take(const struct tp_device_lane *lane,
  * was tallied. */
 void tp_device_take_tally(const struct tp_device_lane *lane, size_t tally,
                           struct tp_tally *into);
+void tp_device_take_float_tally(const struct tp_device_lane *lane, size_t tally,
+                                struct tp_float_tally_total *into);
 
 /* And of tp_device_dims: columns and rows, borrowed until the next begin. */
 void tp_device_take_dims(const struct tp_device_lane *lane,

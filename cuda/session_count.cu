@@ -115,7 +115,7 @@ bool tp_device_codes(const tp_device_lane *at, const tp_span *span)
 }
 
 bool tp_device_values(const tp_device_lane *at, const tp_span *span,
-                      const tp_judge *judge, bool bins)
+                      const tp_judge *judge, unsigned wanted)
 {
     Lane *lane = lane_of(at);
     struct tp_kernel_values job = {};
@@ -126,18 +126,32 @@ bool tp_device_values(const tp_device_lane *at, const tp_span *span,
     job.blocks = reinterpret_cast<tp_values *>(lane->scratch);
     job.calls = lane->calls.device + lane->call_count;
     lane->call_count += (span->n + job.per_call - 1) / job.per_call;
-    if (is_lost(at) || !begin_totals(at, VALUES, TP_SELECT_TOP))
+    if (is_lost(at) ||
+        !check(at->session, tp_kernel_values(&lane->place, &job)))
         return false;
-    if (!check(at->session, tp_kernel_values(&lane->place, &job)) ||
-        !check(at->session, tp_kernel_top(&lane->place, &job.span,
-                                          lane->back.device->totals)))
+    if (wanted & TP_DEVICE_TOP_DIGITS &&
+        (!begin_totals(at, VALUES, TP_SELECT_TOP) ||
+         !check(at->session, tp_kernel_top(&lane->place, &job.span,
+                                           lane->back.device->totals))))
         return false;
-    if (!bins)
+    if (!(wanted & TP_DEVICE_SUMMARY_BINS))
         return true;
     uint64_t *to = lane->back.device->bins;
     return (!is_first(lane, BINS) ||
             clear(at, to, sizeof lane->back.device->bins)) &&
            check(at->session, tp_kernel_bins(&lane->place, &job.span, to));
+}
+
+bool tp_device_float_bins(const tp_device_lane *at, const tp_span *span)
+{
+    Lane *lane = lane_of(at);
+    tp_span device = *span;
+    device.codes = on_device(lane, span->codes);
+    tp_float_bin *to = lane->float_bins.device;
+    return !is_lost(at) &&
+           (!is_first(lane, FLOAT_BINS) ||
+            clear(at, to, TP_FLOAT_BINS * sizeof *to)) &&
+           check(at->session, tp_kernel_float_bins(&lane->place, &device, to));
 }
 
 /* Totals of a reading. */
@@ -191,27 +205,57 @@ bool tp_device_blocks(const tp_device_lane *at, const tp_block_plan *plan,
     return check(at->session, tp_kernel_blocks(&lane->place, &job));
 }
 
+namespace {
+
+/* Begins to use a tally, unless that was done. */
+template <class T>
+bool begin_tally(const tp_device_lane *at, Tallies<T> *tallies, size_t number,
+                 const tp_tally_plan *plan)
+{
+    Pair<Planned<T>> *tally = &tallies->of[number];
+    const uint64_t bit = uint64_t{1} << number;
+    if (is_lost(at))
+        return false;
+    if (!(tallies->in_use & bit) &&
+        !send_plan(at, &tally->device->plan, &tally->host->plan, plan))
+        return false;
+    tallies->in_use |= bit;
+    return true;
+}
+
+/* What a kernel takes of rows that are tallied by a plan of the device. */
+tp_kernel_tally_rows rows_of(const Lane *lane, const tp_tally_plan *plan,
+                             const tp_block_rows *rows)
+{
+    return {plan, on_device(lane, rows->codes), rows->rows, rows->row_length,
+            rows->columns};
+}
+
+}
+
 bool tp_device_tally(const tp_device_lane *at, size_t number,
                      const tp_tally_plan *plan, const tp_block_rows *rows)
 {
     Lane *lane = lane_of(at);
-    Pair<Tally> *tally = &lane->tallies[number];
-    const uint64_t bit = uint64_t{1} << number;
-    if (is_lost(at))
-        return false;
-    if (!(lane->tallied & bit) &&
-        !send_plan(at, &tally->device->plan, &tally->host->plan, plan))
-        return false;
-    lane->tallied |= bit;
-    struct tp_kernel_tally job = {};
-    job.plan = &tally->device->plan;
-    job.code_size = tp_dtype_info(plan->blocks.dtype)->size;
-    job.codes = on_device(lane, rows->codes);
-    job.rows = rows->rows;
-    job.row_length = rows->row_length;
-    job.columns = rows->columns;
-    job.tally = &tally->device->tally;
-    return check(at->session, tp_kernel_tally(&lane->place, &job));
+    Planned<tp_tally> *to = lane->tallies.of[number].device;
+    const tp_kernel_tally_rows job = rows_of(lane, &to->plan, rows);
+    return begin_tally(at, &lane->tallies, number, plan) &&
+           check(at->session,
+                 tp_kernel_tally(&lane->place, &job,
+                                 tp_dtype_info(plan->blocks.dtype)->size,
+                                 &to->tally));
+}
+
+bool tp_device_float_tally(const tp_device_lane *at, size_t number,
+                           const tp_tally_plan *plan,
+                           const tp_block_rows *rows)
+{
+    Lane *lane = lane_of(at);
+    Planned<tp_float_tally> *to = lane->float_tallies.of[number].device;
+    const tp_kernel_tally_rows job = rows_of(lane, &to->plan, rows);
+    return begin_tally(at, &lane->float_tallies, number, plan) &&
+           check(at->session,
+                 tp_kernel_float_tally(&lane->place, &job, &to->tally));
 }
 
 /* --- statistics by index -------------------------------------------------- */
@@ -324,16 +368,26 @@ bool tp_device_lists(const tp_device_lane *at, struct tp_device_list *lists,
 
 namespace {
 
-bool fetch_tallies(const tp_device_lane *at)
+int move(const tp_kernel_place *place, tp_tally *from, tp_tally *to)
 {
-    Lane *lane = lane_of(at);
+    return tp_kernel_tally_move(place, from, to);
+}
+
+int move(const tp_kernel_place *place, tp_float_tally *from, tp_float_tally *to)
+{
+    return tp_kernel_float_tally_move(place, from, to);
+}
+
+template <class T>
+bool fetch_tallies(const tp_device_lane *at, Tallies<T> *tallies)
+{
     bool ok = true;
     for (size_t i = 0; i < TALLIES && ok; i++)
-        if (lane->tallied >> i & 1)
+        if (tallies->in_use >> i & 1)
             ok = check(at->session,
-                       tp_kernel_tally_move(
-                           &lane->place, &lane->tallies[i].device->tally,
-                           &lane->tallies[i].host->tally));
+                       move(&lane_of(at)->place,
+                            &tallies->of[i].device->tally,
+                            &tallies->of[i].host->tally));
     return ok;
 }
 
@@ -354,7 +408,11 @@ bool fetch_results(const tp_device_lane *at)
                   lane->call_count * sizeof(tp_values))) &&
            (cells == 0 || fetch(at, lane->cells.host, lane->cells.device,
                                 cells * sizeof(double))) &&
-           fetch_tallies(at);
+           (!(lane->what & FLOAT_BINS) ||
+            fetch(at, lane->float_bins.host, lane->float_bins.device,
+                  TP_FLOAT_BINS * sizeof(tp_float_bin))) &&
+           fetch_tallies(at, &lane->tallies) &&
+           fetch_tallies(at, &lane->float_tallies);
 }
 
 void add(uint64_t *into, const uint64_t *from, size_t n)
@@ -388,6 +446,9 @@ void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
         add(results->bins, back->bins, TP_SUMMARY_BINS);
     if (lane->what & BLOCKS && results->blocks)
         tp_block_counts_merge(results->blocks, &back->blocks, 1);
+    if (lane->what & FLOAT_BINS && results->float_bins)
+        tp_float_bins_flush(lane->float_bins.host, TP_FLOAT_BINS,
+                            results->float_bins);
     for (size_t i = 0; i < lane->call_count && results->values; i++)
         tp_values_merge(results->values, &lane->calls.host[i]);
 }
@@ -395,9 +456,17 @@ void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
 void tp_device_take_tally(const tp_device_lane *at, size_t tally,
                           tp_tally *into)
 {
-    Lane *lane = lane_of(at);
-    tp_tally_flush(&lane->tallies[tally].host->tally, into);
-    lane->tallied &= ~(uint64_t{1} << tally);
+    Tallies<tp_tally> *tallies = &lane_of(at)->tallies;
+    tp_tally_flush(&tallies->of[tally].host->tally, into);
+    tallies->in_use &= ~(uint64_t{1} << tally);
+}
+
+void tp_device_take_float_tally(const tp_device_lane *at, size_t tally,
+                                tp_float_tally_total *into)
+{
+    Tallies<tp_float_tally> *tallies = &lane_of(at)->float_tallies;
+    tp_float_tally_flush(&tallies->of[tally].host->tally, into);
+    tallies->in_use &= ~(uint64_t{1} << tally);
 }
 
 void tp_device_take_dims(const tp_device_lane *at, tp_dim_cells *columns,

@@ -63,9 +63,22 @@ bool tp_device_codes(const struct tp_device_lane *lane,
 
 bool tp_device_values(const struct tp_device_lane *lane,
                       const struct tp_span *span, const struct tp_judge *judge,
-                      bool bins)
+                      unsigned wanted)
 {
-    (void)lane, (void)span, (void)judge, (void)bins;
+    (void)lane, (void)span, (void)judge, (void)wanted;
+    return false;
+}
+
+bool tp_device_float_bins_room(const struct tp_device_lane *lane)
+{
+    (void)lane;
+    return false;
+}
+
+bool tp_device_float_bins(const struct tp_device_lane *lane,
+                          const struct tp_span *span)
+{
+    (void)lane, (void)span;
     return false;
 }
 
@@ -94,6 +107,20 @@ bool tp_device_tallies(const struct tp_device_lane *lane, size_t count)
 bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
                      const struct tp_tally_plan *plan,
                      const struct tp_block_rows *rows)
+{
+    (void)lane, (void)tally, (void)plan, (void)rows;
+    return false;
+}
+
+bool tp_device_float_tallies(const struct tp_device_lane *lane, size_t count)
+{
+    (void)lane, (void)count;
+    return false;
+}
+
+bool tp_device_float_tally(const struct tp_device_lane *lane, size_t tally,
+                           const struct tp_tally_plan *plan,
+                           const struct tp_block_rows *rows)
 {
     (void)lane, (void)tally, (void)plan, (void)rows;
     return false;
@@ -140,6 +167,12 @@ void tp_device_take(const struct tp_device_lane *lane,
 
 void tp_device_take_tally(const struct tp_device_lane *lane, size_t tally,
                           struct tp_tally *into)
+{
+    (void)lane, (void)tally, (void)into;
+}
+
+void tp_device_take_float_tally(const struct tp_device_lane *lane, size_t tally,
+                                struct tp_float_tally_total *into)
 {
     (void)lane, (void)tally, (void)into;
 }

@@ -33,9 +33,10 @@ struct Plans {
 };
 
 /* A tally and its plan; the tally is all-zero between two ranges. */
-struct Tally {
+template <class T>
+struct Planned {
     tp_tally_plan plan;
-    tp_tally tally;
+    T tally;
 };
 
 /* Memory of which there is one on the device and one pinned. */
@@ -44,8 +45,16 @@ struct Pair {
     T *device, *host;
 };
 
-/* What is counted in a range; a bit for each tally follows. */
-enum { CODES = 1, VALUES = 2, BINS = 4, BLOCKS = 8, SELECT = 16, DIMS = 32 };
+/* What is counted in a range; beside tallies. */
+enum {
+    CODES = 1,
+    VALUES = 2,
+    BINS = 4,
+    BLOCKS = 8,
+    SELECT = 16,
+    DIMS = 32,
+    FLOAT_BINS = 64
+};
 
 struct Stage {
     Pair<unsigned char> bytes;
@@ -54,6 +63,13 @@ struct Stage {
 };
 
 enum { STAGES = 2, TALLIES = 64 };
+
+/* The tallies of a lane: of tp_tally, or of tp_float_tally. */
+template <class T>
+struct Tallies {
+    Pair<Planned<T>> of[TALLIES];
+    uint64_t in_use; /* a bit for each that is tallied into in a range     */
+};
 
 struct Lane {
     tp_kernel_place place;     /* its stream counts                         */
@@ -68,12 +84,13 @@ struct Lane {
     Pair<tp_values> calls;
     Pair<double> cells;        /* of columns, then of rows                  */
     unsigned char *scratch;
-    Pair<Tally> tallies[TALLIES];
+    Pair<tp_float_bin> float_bins; /* [TP_FLOAT_BINS]                       */
+    Tallies<tp_tally> tallies;
+    Tallies<tp_float_tally> float_tallies;
     unsigned char *batch;      /* of small tensors, pinned: on the device   */
     uint32_t *entries;         /* in the place of a stage and of scratch    */
     Pair<tp_kernel_list> lists;
     unsigned what;
-    uint64_t tallied;          /* a bit for each                            */
     size_t totals;             /* in use                                    */
     size_t call_count, rows, columns;
 };

@@ -184,6 +184,9 @@ static enum tp_status add_rules(const struct making *making,
         status = allow(making, wish->emptied[i], REMOVE_DIR, err);
     if (status == TP_OK && wish->role == TP_SANDBOX_DEVICE)
         status = allow(making, "/dev", OF_FOLDERS | IOCTL_DEV, err);
+    /* a driver that cannot name its threads fails ("OS call failed") */
+    if (status == TP_OK && wish->role == TP_SANDBOX_DEVICE)
+        status = allow(making, "/proc/self/task", WRITE_FILE | TRUNCATE, err);
     const char *const *name = wish->programs;
     for (; status == TP_OK && name && *name; name++)
         status = allow_program(making, *name, err);

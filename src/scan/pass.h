@@ -126,8 +126,8 @@ struct tp_sink {
     size_t scratch_size; /* of a worker: all-zero before and after a range  */
     size_t part_size;    /* of a range: all-zero before it                  */
     bool blocks;         /* looks at whole blocks, not at fresh elements    */
-    bool light; /* without scratch, and so cheap that the host does it also
-                   where a device does the rest                            */
+    bool light; /* without scratch; the host does it as it reads, also where
+                   a device does the rest                                  */
 
     /* Takes a piece into the part of its range and the scratch of the worker;
      * cannot fail. `state` is read by many threads. */

@@ -171,14 +171,6 @@ static bool do_blocks_go_along(const struct scan *scan)
     return scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
 }
 
-/* Sums by the leading bits of binary32, and the tallies that go with them. */
-static void put_bins(struct scan *scan, struct sinks *sinks)
-{
-    put(sinks, scan->casts.bins, &tp_sink_cast_bins, &scan->casts, 1);
-    put(sinks, scan->casts.bins, &tp_sink_bin_tallies, &scan->tallies,
-        scan->tallies.count);
-}
-
 /* What needs nothing but the values. */
 static struct sinks first_sinks(struct scan *scan)
 {
@@ -189,8 +181,9 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, !scan->narrow, &tp_sink_values, &scan->values, 1);
     put(&sinks, scan->casts.of_kind[TP_CAST_ALONG] > 0, &tp_sink_cast_along,
         &scan->casts, scan->casts.count);
-    if (!scan->pass.device)
-        put_bins(scan, &sinks);
+    put(&sinks, scan->casts.bins, &tp_sink_cast_bins, &scan->casts, 1);
+    put(&sinks, scan->casts.bins, &tp_sink_bin_tallies, &scan->tallies,
+        scan->tallies.count);
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
@@ -371,7 +364,7 @@ static enum tp_status scan_values(struct scan *scan)
         if (!sum->totals)
             return tp_fail_memory(scan->pass.err);
     }
-    sum->binned = sum->totals && scan->casts.bins && !scan->pass.device;
+    sum->binned = sum->totals && scan->casts.bins;
     enum tp_status status = feed(scan, &sinks);
     if (status == TP_OK && sum->binned)
         tp_values_from_bins(sum, scan->casts.bins);
@@ -431,21 +424,6 @@ static enum tp_status begin_bins(struct scan *scan)
                                   scan->pass.err);
 }
 
-/* The casts from bins, which are counted apart where a device does the first
- * reading. */
-static enum tp_status finish_bins(struct scan *scan)
-{
-    struct sinks apart = {.count = 0};
-    if (scan->pass.device)
-        put_bins(scan, &apart);
-    const enum tp_status status = feed(scan, &apart);
-    if (status == TP_OK && scan->casts.bins) {
-        tp_casts_finish_bins(&scan->casts);
-        tp_tallies_finish_bins(&scan->tallies, &scan->casts);
-    }
-    return status;
-}
-
 /* What follows when the largest magnitude is known. */
 static enum tp_status scan_last(struct scan *scan)
 {
@@ -453,8 +431,10 @@ static enum tp_status scan_last(struct scan *scan)
     if (scan->blockwise && !do_blocks_go_along(scan))
         status = plan_blocks(scan);
     scan->casts.amax = amax_of(scan);
-    if (status == TP_OK)
-        status = finish_bins(scan);
+    if (status == TP_OK && scan->casts.bins) {
+        tp_casts_finish_bins(&scan->casts);
+        tp_tallies_finish_bins(&scan->tallies, &scan->casts);
+    }
     if (status == TP_OK)
         status = tp_nvfp4_begin(&scan->nvfp4, &scan->casts, scan->pass.err);
     const bool apart = scan->pass.device != NULL;

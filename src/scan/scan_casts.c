@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/session.h"
 #include "stats/nvfp4_tally.h"
 #include "stats/select.h"
 #include "stats/tally.h"
@@ -39,6 +40,12 @@ static bool needs_amax(const struct tp_quant_spec *spec)
     return spec->scaled == TP_SCALED_AMAX;
 }
 
+/* By a device, so that the host does not see the values in their order. */
+static bool is_gathered(const struct tp_pass *pass)
+{
+    return pass->device && !pass->walk.dense;
+}
+
 static enum tp_cast_kind kind_of(const struct tp_pass *pass,
                                  const struct tp_quant_spec *spec)
 {
@@ -48,7 +55,7 @@ static enum tp_cast_kind kind_of(const struct tp_pass *pass,
     if (spec->number->kind == TP_NUMBER_ELEMENT)
         return pass->size / pass->parts <= 2              ? TP_CAST_LIST
                : has_bins(pass) && tp_float_bins_suit(spec) ? TP_CAST_BINS
-               : needs_amax(spec) || pass->device           ? TP_CAST_VALUES
+               : needs_amax(spec) || is_gathered(pass)      ? TP_CAST_VALUES
                                                             : TP_CAST_ALONG;
     if (tp_tally_applies(spec, dtype))
         return TP_CAST_TALLY;
@@ -140,10 +147,37 @@ static void flush_bins(void *state, void *scratch)
     tp_float_bins_flush(scratch, TP_FLOAT_BINS, casts->bins);
 }
 
+static bool can_bins(const void *state, const struct tp_device_lane *lane)
+{
+    (void)state;
+    return tp_device_float_bins_room(lane);
+}
+
+static bool send_bins(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_span span = tp_piece_span(pass, piece);
+    (void)state;
+    return tp_device_float_bins(lane, &span);
+}
+
+static void take_device_bins(void *state, void *part,
+                             const struct tp_device_lane *lane)
+{
+    const struct tp_casts *casts = state;
+    const struct tp_device_results results = {.float_bins = casts->bins};
+    (void)part;
+    tp_device_take(lane, &results);
+}
+
+static const struct tp_sink_device device_bins = {can_bins, send_bins,
+                                                  take_device_bins};
+
 const struct tp_sink tp_sink_cast_bins = {
     .scratch_size = TP_FLOAT_BINS * sizeof(struct tp_float_bin),
     .piece = take_bins,
-    .flush = flush_bins};
+    .flush = flush_bins,
+    .device = &device_bins};
 
 /* --- from values ---------------------------------------------------------- */
 
@@ -189,6 +223,7 @@ static void take_values(const struct tp_pass *pass,
 
 const struct tp_sink tp_sink_cast_along = {
     .part_size = sizeof(struct tp_quant_error),
+    .light = true,
     .piece = take_along,
     .merge = merge};
 

@@ -10,7 +10,8 @@
  * waits for others. A strided view is sent as it is stored and gathered on the
  * device, which reads faster than the host does; unless so little of it is
  * shown that copying the rest would take longer. Sinks that are light (the
- * checksum) stay with the host, which has the codes in its cache.
+ * checksum, casts by values) stay with the host, which has the codes in its
+ * cache.
  *
  * A range is all or nothing: what was counted is taken at its end, and after
  * any failure the host does the range again. Pieces with a device of their own
@@ -101,7 +102,8 @@ static void feed_light(const struct tp_stage *stage, int64_t begin, int64_t end,
     }
 }
 
-/* Reads elements, in pieces that are still in the cache for light sinks. */
+/* Reads elements, in pieces that are still in the cache for light sinks; of
+ * fresh ones the pieces that the host would have, since sums round. */
 static enum tp_status read_elements(const struct tp_readers *readers,
                                     struct tp_reader *reader,
                                     const struct tp_stage *stage,
@@ -110,9 +112,10 @@ static enum tp_status read_elements(const struct tp_readers *readers,
     const int64_t step = (int64_t)(TP_PIECE_BYTES / stage->size);
     struct tp_error err = {.code = TP_OK};
     enum tp_status status = TP_OK;
-    for (int64_t at = stage->first; at < stage->end && status == TP_OK;
-         at += step) {
-        const int64_t stop = at + step < stage->end ? at + step : stage->end;
+    for (int64_t at = stage->first, stop; at < stage->end && status == TP_OK;
+         at = stop) {
+        stop = (at < stage->fresh ? stage->fresh : at) + step;
+        stop = stop < stage->end ? stop : stage->end;
         unsigned char *to = buffer + (size_t)(at - stage->first) * stage->size;
         status = tp_readers_go_on(readers, &err);
         if (status == TP_OK)

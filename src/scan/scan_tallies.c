@@ -168,17 +168,28 @@ static bool can(const void *state, const struct tp_device_lane *lane)
     return tallies->totals && tp_device_tallies(lane, tallies->count);
 }
 
-static bool send_piece(const struct tp_pass *pass, const struct tp_piece *piece,
-                       const void *state, const struct tp_device_lane *lane)
+typedef bool tally_fn(const struct tp_device_lane *lane, size_t tally,
+                      const struct tp_tally_plan *plan,
+                      const struct tp_block_rows *rows);
+
+static bool send_blocks(const struct tp_block_cut *of,
+                        const struct tp_tallies *tallies,
+                        const struct tp_device_lane *lane, tally_fn *tally)
 {
-    const struct tp_tallies *tallies = state;
-    struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_block_cut cut = *of;
     struct tp_block_rows rows;
     bool ok = true;
     while (ok && tp_block_cut_next(&cut, &rows))
         for (size_t i = 0; i < tallies->count && ok; i++)
-            ok = tp_device_tally(lane, i, tallies->plan[i], &rows);
+            ok = tally(lane, i, tallies->plan[i], &rows);
     return ok;
+}
+
+static bool send_piece(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    return send_blocks(&cut, state, lane, tp_device_tally);
 }
 
 static void take_device(void *state, void *part,
@@ -248,11 +259,37 @@ static void flush_bins(void *state, void *scratch)
         tp_float_tally_flush(&tally[i], &tallies->bins[i]);
 }
 
+static bool can_bins(const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_tallies *tallies = state;
+    return tp_device_float_tallies(lane, tallies->count);
+}
+
+static bool send_bins(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    return send_blocks(&cut, state, lane, tp_device_float_tally);
+}
+
+static void take_device_bins(void *state, void *part,
+                             const struct tp_device_lane *lane)
+{
+    const struct tp_tallies *tallies = state;
+    (void)part;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_device_take_float_tally(lane, i, &tallies->bins[i]);
+}
+
+static const struct tp_sink_device device_bins = {can_bins, send_bins,
+                                                  take_device_bins};
+
 const struct tp_sink tp_sink_bin_tallies = {
     .scratch_size = sizeof(struct tp_float_tally),
     .blocks = true,
     .piece = take_bins,
-    .flush = flush_bins};
+    .flush = flush_bins,
+    .device = &device_bins};
 
 /* --- NVFP4 ---------------------------------------------------------------- */
 

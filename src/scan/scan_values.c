@@ -69,8 +69,10 @@ static bool send_values(const struct tp_pass *pass,
 {
     const struct tp_value_sum *sum = state;
     const struct tp_span span = tp_piece_span(pass, piece);
-    return tp_device_values(lane, &span, &sum->judge,
-                            has_bins(sum, pass->real));
+    const unsigned wanted =
+        (sum->binned ? 0 : (unsigned)TP_DEVICE_TOP_DIGITS) |
+        (has_bins(sum, pass->real) ? (unsigned)TP_DEVICE_SUMMARY_BINS : 0);
+    return tp_device_values(lane, &span, &sum->judge, wanted);
 }
 
 static void take_device_values(void *state, void *part,

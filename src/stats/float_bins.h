@@ -26,13 +26,16 @@
  */
 enum {
     TP_FLOAT_BIN_SHIFT = 15, /* bits of low                                */
-    TP_FLOAT_BINS = 1 << (32 - TP_FLOAT_BIN_SHIFT)
+    TP_FLOAT_BINS = 1 << (32 - TP_FLOAT_BIN_SHIFT),
+    /* where in tp_float_bin.sum the number of values begins: 2^23 values of
+     * low add up to less than 2^38 */
+    TP_FLOAT_BIN_COUNT = 40
 };
 
 /* One bin of a worker, for at most 2^23 values between two flushes. All-zero
  * bytes are empty. */
 struct tp_float_bin {
-    uint64_t sum;     /* of low; from bit 40 on: how many, low > 0         */
+    uint64_t sum;     /* of low; from TP_FLOAT_BIN_COUNT on: how many > 0  */
     uint64_t squares; /* of low                                            */
     uint32_t edge;    /* how many with low = 0                             */
     uint16_t most;    /* low                                               */

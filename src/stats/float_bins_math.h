@@ -8,10 +8,6 @@
 /* Private to the files that sum binary32 values by bins: float_bins.c, and
  * float_tally.c for blocks. */
 
-/* Where in tp_float_bin.sum the number of values begins: 2^23 values of low
- * add up to less than 2^38. */
-enum { TP_FLOAT_BIN_COUNT = 40 };
-
 /* Adds a code to its bin. */
 TP_LANES_INLINE void tp_float_bin_add(struct tp_float_bin *bin, uint32_t code)
 {

@@ -110,6 +110,22 @@ struct normal {
     }
 };
 
+/* The same binary32 values, a half after the other. */
+struct halves {
+    std::mt19937 random;
+    std::normal_distribution<float> of{0, 0.02f};
+    uint32_t code;
+    bool second;
+    uint32_t operator()()
+    {
+        const float value = second ? 0 : of(random);
+        if (!second)
+            std::memcpy(&code, &value, sizeof code);
+        second = !second;
+        return second ? code & 0xffff : code >> 16;
+    }
+};
+
 /* --- kernels -------------------------------------------------------------- */
 
 void copies(const bench &b)
@@ -177,21 +193,52 @@ void blocks(const bench &b)
             [&] { return tp_kernel_blocks(&b.place, &job); });
 }
 
-void tallies(const bench &b, const char *what, const char *format)
+/* Rows of 4096 codes of a dtype, and a plan on the device. */
+struct tp_kernel_tally_rows tally_rows(const bench &b, const char *format,
+                                       enum tp_dtype dtype)
 {
     static struct tp_tally_plan plan;
     struct tp_quant_spec spec = {};
-    struct tp_kernel_tally job = {};
     spec.number = tp_number_by_id(format);
-    tp_tally_plan_init(&plan, &spec, TP_BFLOAT16);
-    job.plan = put(plan);
-    job.code_size = 2;
-    job.codes = b.data;
-    job.rows = b.bytes / 2 / 4096;
-    job.row_length = 4096;
-    job.tally = allocate<struct tp_tally>(1);
+    tp_tally_plan_init(&plan, &spec, dtype);
+    const size_t size = tp_dtype_info(dtype)->size;
+    return {put(plan), b.data, b.bytes / size / 4096, 4096, 0};
+}
+
+void tallies(const bench &b, const char *what, const char *format)
+{
+    const auto rows = tally_rows(b, format, TP_BFLOAT16);
+    auto *tally = allocate<struct tp_tally>(1);
     measure(b, what, b.bytes, 0,
-            [&] { return tp_kernel_tally(&b.place, &job); });
+            [&] { return tp_kernel_tally(&b.place, &rows, 2, tally); });
+}
+
+void float_tallies(const bench &b, const char *what, const char *format)
+{
+    const auto rows = tally_rows(b, format, TP_FLOAT32);
+    auto *tally = allocate<struct tp_float_tally>(1);
+    measure(b, what, b.bytes, 0,
+            [&] { return tp_kernel_float_tally(&b.place, &rows, tally); });
+}
+
+void float_bins(const bench &b, const char *what)
+{
+    const struct tp_span span = {TP_FLOAT32, b.data, b.bytes / 4};
+    auto *bins = allocate<struct tp_float_bin>(TP_FLOAT_BINS);
+    measure(b, what, b.bytes, 0,
+            [&] { return tp_kernel_float_bins(&b.place, &span, bins); });
+}
+
+/* Sums by leading bits; the values are left as they are. */
+void floats(const bench &b)
+{
+    const auto zeros = [] { return 0u; };
+    fill(b, zeros);
+    float_bins(b, "sums by leading bits: float32, zeros");
+    fill(b, halves());
+    float_bins(b, "sums by leading bits: float32, normal");
+    float_tallies(b, "MX tally: float32 to mxfp8_e4m3", "mxfp8_e4m3");
+    float_tallies(b, "MX tally: float32 to mxfp4", "mxfp4");
 }
 
 void wide(const bench &b)
@@ -272,6 +319,7 @@ int main(int argc, char **argv)
     blocks(b);
     tallies(b, "MX tally: bfloat16 to mxfp8_e4m3", "mxfp8_e4m3");
     tallies(b, "MX tally: bfloat16 to mxfp4", "mxfp4");
+    floats(b);
     wide(b);
     dims(b);
     gathers(b);

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 
+#include "stats/float_bins.h"
 #include "stats/quantize.h"
 #include "tests/unit/support/cuda_emulator.h"
 #include "tests/unit/support/device_scan.h"
@@ -55,13 +56,19 @@ static enum tp_status try_scan(const struct question *q, struct memory *memory,
     struct tp_scanner *scanner;
     struct tp_tensor tensor =
         memory_tensor(memory, q->dtype, q->ndim, q->shape, q->view);
-    struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
+    const struct tp_quant_spec specs[] = {
+        {.number = tp_number_by_id("mxfp8_e4m3")},
+        {.number = tp_number_by_id("mxfp4"),
+         .nonfinite = TP_NONFINITE_ELEMENT}, /* so that no block is lost  */
+        {.number = tp_number_by_id("e4m3")},
+        {.number = tp_number_by_id("fp16")},
+    };
     struct tp_scan_request request = {
         .target = q->target ? tp_number_by_id(q->target) : NULL,
         .scale_rule = TP_SCALE_FLOOR,
         .block_axis = q->block_axis,
-        .specs = &spec,
-        .spec_count = q->cast,
+        .specs = specs,
+        .spec_count = q->cast ? sizeof specs / sizeof *specs : 0,
         .dims_keep = 8};
     cr_assert(!q->target || request.target);
     cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
@@ -91,6 +98,9 @@ static const struct question questions[] = {
     {TP_UINT8, 1, {200000}, NULL, 0, WHOLE, false, false},
     {TP_BOOL, 1, {100000}, NULL, 0, WHOLE, false, false},
     {TP_FLOAT32, 2, {300, 301}, "hif8", 0, WHOLE, false, false},
+    {TP_FLOAT32, 2, {500, 301}, "mxfp4", 0, WHOLE, true, false},
+    {TP_FLOAT32, 3, {3, 310, 150}, NULL, 1, WHOLE, true, false},
+    {TP_FLOAT32, 2, {400, 400}, "hif8", 0, SLICED, true, false},
     {TP_FLOAT32, 2, {256, 384}, "nvfp4", 0, WHOLE, false, false},
     {TP_FLOAT64, 2, {300, 320}, "mxfp8_e4m3", 1, WHOLE, false, false},
     {TP_INT32, 1, {123457}, NULL, 0, WHOLE, false, false},
@@ -124,7 +134,7 @@ static const struct question questions[] = {
 enum {
     QUESTIONS = sizeof questions / sizeof questions[0],
     /* with an axis to analyse whose cells are less than half of the codes */
-    DIMS = 24
+    DIMS = 27
 };
 
 static struct memory memory_of(const struct question *q, uint64_t seed)
@@ -139,17 +149,27 @@ static struct memory memory_of(const struct question *q, uint64_t seed)
     return memory;
 }
 
+/* Whether there are enough values for sums by leading bits. */
+static bool is_float_sum(const struct question *q)
+{
+    uint64_t n = q->dtype == TP_FLOAT32;
+    for (int i = q->view == SPREAD; i < q->ndim; i++)
+        n *= (uint64_t)q->shape[i];
+    return n >= TP_FLOAT_BINS;
+}
+
 /* Whether the device did what it can of a question. */
 static void assert_used(const struct question *q, size_t number)
 {
     const struct tp_dtype_info *info = tp_dtype_info(q->dtype);
     const bool narrow = info->size / info->parts <= 2;
+    const bool float_sum = q->cast && is_float_sum(q);
     if (!tp_emulator_present())
         return;
     cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") +
                          tp_emulator_launches_of("kernel_codes16.cu") >
                      0,
-                 !q->host, "question %zu", number);
+                 !q->host && !float_sum, "question %zu", number);
     cr_assert_eq(tp_emulator_launches_of("kernel_blocks.cu") > 0,
                  q->target && strcmp(q->target, "hif8") && !q->host,
                  "question %zu", number);
@@ -161,6 +181,8 @@ static void assert_used(const struct question *q, size_t number)
                  "question %zu", number);
     cr_assert_eq(tp_emulator_launches_of("kernel_tally.cu") > 0,
                  q->cast && narrow, "question %zu", number);
+    cr_assert_eq(tp_emulator_launches_of("kernel_floats.cu") > 0,
+                 float_sum, "question %zu", number);
     cr_assert_eq(tp_emulator_launches_of("kernel_gather.cu") > 0,
                  q->view == SLICED, "question %zu", number);
 }
@@ -194,6 +216,7 @@ Test(device, ranges_and_jobs_are_not_seen)
     static const struct question many[] = {
         {TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, WHOLE, false, false},
         {TP_FLOAT32, 2, {4300, 1024}, "hif8", 0, WHOLE, false, false},
+        {TP_FLOAT32, 2, {2100, 4100}, "hif8", 0, WHOLE, true, false},
         {TP_FLOAT16, 2, {1101, 8200}, "mxfp4", 0, TURNED, true, false},
         {TP_FLOAT64, 2, {2111, 1001}, "mxfp8_e4m3", 1, WHOLE, false, false},
         {TP_INT8, 1, {(32 << 20) + 1}, NULL, 0, WHOLE, false, false},
@@ -262,6 +285,7 @@ Test(device, failures_are_made_good)
     static const struct question small[] = {
         {TP_BFLOAT16, 2, {256, 160}, "mxfp8_e4m3", 0, WHOLE, true, false},
         {TP_FLOAT64, 2, {256, 160}, "mxfp8_e4m3", 0, WHOLE, false, false},
+        {TP_FLOAT32, 2, {512, 256}, NULL, 0, WHOLE, true, false},
     };
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
         fail_each(&small[i], 0);

@@ -230,7 +230,57 @@ std::vector<T> turn(const std::vector<T> &codes, size_t length, size_t columns)
     return turned;
 }
 
-template <typename T>
+/* What a kernel and a function of the host make of the same rows. */
+int tally(const tp_kernel_tally_rows &rows, int size, tp_tally *to)
+{
+    tp_kernel_place at = place();
+    return tp_kernel_tally(&at, &rows, size, to);
+}
+
+int tally(const tp_kernel_tally_rows &rows, int, tp_float_tally *to)
+{
+    tp_kernel_place at = place();
+    return tp_kernel_float_tally(&at, &rows, to);
+}
+
+void tally_here(const tp_tally_plan &plan, const void *codes, size_t rows,
+                size_t length, tp_tally *to)
+{
+    tp_tally_rows(&plan, codes, rows, length, to);
+}
+
+void tally_here(const tp_tally_plan &plan, const void *codes, size_t rows,
+                size_t length, tp_float_tally *to)
+{
+    tp_float_tally_rows(&plan, codes, rows, length, to);
+}
+
+int move(tp_tally *from, tp_tally *to)
+{
+    tp_kernel_place at = place();
+    return tp_kernel_tally_move(&at, from, to);
+}
+
+int move(tp_float_tally *from, tp_float_tally *to)
+{
+    tp_kernel_place at = place();
+    return tp_kernel_float_tally_move(&at, from, to);
+}
+
+/* Something that is there before. */
+void begin_with(tp_tally *tally)
+{
+    tally->counts.upper_overflow = tally->count[0][5] = beyond;
+    tally->used[0][0] = 1;
+}
+
+void begin_with(tp_float_tally *tally)
+{
+    tally->counts.upper_overflow = tally->bin[0][5].squares = beyond;
+    tally->used[0][0] = 1;
+}
+
+template <typename T, typename TALLY>
 void check_tally(const tp_quant_spec &spec, enum tp_dtype dtype,
                  const shape &of, kind which)
 {
@@ -238,27 +288,26 @@ void check_tally(const tp_quant_spec &spec, enum tp_dtype dtype,
     const std::vector<T> codes = make<T>(which, n);
     std::vector<tp_tally_plan> plans(1);
     tp_tally_plan_init(plans.data(), &spec, dtype);
-    std::vector<tp_tally> want(1);
-    want[0].counts.upper_overflow = want[0].count[0][5] = beyond;
+    std::vector<TALLY> want(1);
+    on_device<TALLY> moved(want);
+    begin_with(want.data());
     on_device<T> from(codes, of.skip);
     on_device<tp_tally_plan> plan(plans);
-    on_device<tp_tally> tally(want);
-    struct tp_kernel_tally job = {plan.get(), int(sizeof(T)), from.get(),
-                                  of.rows, of.length, of.columns,
-                                  tally.get()};
-    tp_kernel_place at = place();
+    on_device<TALLY> made(want);
+    const tp_kernel_tally_rows rows = {plan.get(), from.get(), of.rows,
+                                       of.length, of.columns};
     for (int times = 0; times < 2; times++)
-        cr_assert_eq(tp_kernel_tally(&at, &job), 0);
+        cr_assert_eq(tally(rows, int(sizeof(T)), made.get()), 0);
     for (int times = 0; times < 2; times++) {
         if (of.columns)
-            tp_tally_rows(plans.data(),
-                          turn(codes, of.length, of.columns).data(),
-                          of.columns, of.length, want.data());
+            tally_here(plans[0], turn(codes, of.length, of.columns).data(),
+                       of.columns, of.length, want.data());
         else
-            tp_tally_rows(plans.data(), codes.data(), of.rows, of.length,
-                          want.data());
+            tally_here(plans[0], codes.data(), of.rows, of.length,
+                       want.data());
     }
-    const std::vector<tp_tally> got = tally.read();
+    cr_assert_eq(move(made.get(), moved.get()), 0);
+    const std::vector<TALLY> got = moved.read(), left = made.read();
     cr_assert(std::memcmp(&got[0].counts, &want[0].counts,
                           sizeof got[0].counts) == 0,
               "%s of %s, %zu x %zu x %zu: counts", spec.number->id,
@@ -266,6 +315,29 @@ void check_tally(const tp_quant_spec &spec, enum tp_dtype dtype,
     cr_assert(std::memcmp(got.data(), want.data(), sizeof got[0]) == 0,
               "%s of %s, %zu x %zu x %zu: codes", spec.number->id,
               tp_dtype_info(dtype)->name, of.rows, of.length, of.columns);
+    std::memset(static_cast<void *>(want.data()), 0, sizeof want[0]);
+    cr_assert(std::memcmp(left.data(), want.data(), sizeof left[0]) == 0,
+              "%s of %s: something is left", spec.number->id,
+              tp_dtype_info(dtype)->name);
+}
+
+/* Of codes that are NaN and infinite, and many others, too. */
+void check_float_bins(const std::vector<uint32_t> &codes, size_t skip)
+{
+    on_device<uint32_t> from(codes, skip);
+    std::vector<tp_float_bin> want(TP_FLOAT_BINS);
+    on_device<tp_float_bin> made(want);
+    tp_span span = {TP_FLOAT32, from.get(), codes.size()};
+    tp_kernel_place at = place();
+    for (int times = 0; times < 2; times++)
+        cr_assert_eq(tp_kernel_float_bins(&at, &span, made.get()), 0);
+    span.codes = codes.data();
+    for (int times = 0; times < 2; times++)
+        tp_float_bins_add(&span, TP_ISA_UNKNOWN, want.data());
+    const std::vector<tp_float_bin> got = made.read();
+    for (size_t i = 0; i < want.size(); i++)
+        cr_assert(std::memcmp(&got[i], &want[i], sizeof want[i]) == 0,
+                  "bin %zu of %zu codes", i, codes.size());
 }
 
 void check_tallies(tp_quant_spec spec, enum tp_dtype dtype)
@@ -277,15 +349,21 @@ void check_tallies(tp_quant_spec spec, enum tp_dtype dtype)
             static_cast<enum tp_nonfinite>(which / 2 % TP_NONFINITE_COUNT);
         spec.rule =
             static_cast<enum tp_scale_rule>(which % TP_SCALE_COUNT);
-        if (tp_dtype_info(dtype)->size == 1)
-            check_tally<uint8_t>(spec, dtype, of, data);
-        else
-            check_tally<uint16_t>(spec, dtype, of, data);
+        switch (tp_dtype_info(dtype)->size) {
+        case 1: check_tally<uint8_t, tp_tally>(spec, dtype, of, data); break;
+        case 2: check_tally<uint16_t, tp_tally>(spec, dtype, of, data); break;
+        default:
+            check_tally<uint32_t, tp_float_tally>(spec, dtype, of, data);
+        }
         which++;
     }
     for (int policy = 0; policy < TP_NONFINITE_COUNT; policy++) {
+        const shape of = {40, 500, 0, 0};
         spec.nonfinite = static_cast<enum tp_nonfinite>(policy);
-        check_tally<uint16_t>(spec, TP_BFLOAT16, {40, 500, 0, 0}, SPECIAL);
+        if (dtype == TP_FLOAT32)
+            check_tally<uint32_t, tp_float_tally>(spec, dtype, of, SPECIAL);
+        else
+            check_tally<uint16_t, tp_tally>(spec, TP_BFLOAT16, of, SPECIAL);
     }
 }
 
@@ -559,5 +637,19 @@ Test(kernels, tallies)
         for (enum tp_dtype dtype : floating)
             if (tp_tally_applies(&spec, dtype))
                 check_tallies(spec, dtype);
+        if (number->kind == TP_NUMBER_MX)
+            check_tallies(spec, TP_FLOAT32);
     }
+}
+
+Test(kernels, sums_by_leading_bits)
+{
+    begin();
+    for (size_t n : sizes)
+        for (int which = 0; which < KINDS; which++)
+            check_float_bins(make<uint32_t>(kind(which), n), n % 4);
+    std::vector<uint32_t> codes = make<uint32_t>(NORMAL, 5000);
+    for (size_t i = 0; i < codes.size(); i += 3)
+        codes[i] = i % 2 ? 0xffffffffu : 0x7fffffffu; /* NaN: all bits */
+    check_float_bins(codes, 1);
 }

@@ -126,6 +126,15 @@ static int write_outside(void)
     return rmdir(outside) == 0 ? 7 : PASSED;
 }
 
+/* A thread's name, as the driver of a GPU sets it. */
+static int name_thread(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)getpid());
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return fd >= 0 && write(fd, "driver", 6) == 6 ? PASSED : 1;
+}
+
 static int read_outside(void)
 {
     char words[8] = "";
@@ -215,6 +224,8 @@ Test(sandbox, lets_a_driver_talk_on_this_machine_only)
     cr_expect_eq(in_role(TP_SANDBOX_DEVICE, far_socket), PASSED);
     cr_expect_eq(in_role(TP_SANDBOX_DEVICE, start_sh), PASSED);
     cr_expect_eq(in_role(TP_SANDBOX_DEVICE, write_outside), PASSED);
+    cr_expect_eq(in_role(TP_SANDBOX_DEVICE, name_thread), PASSED);
+    cr_expect_eq(in_role(TP_SANDBOX_READER, name_thread), 1);
 }
 
 Test(sandbox, lets_processes_of_a_world_talk_but_start_nothing)
