@@ -47,18 +47,18 @@ static void add_number(struct tp_text *text, const struct tp_table *table,
     if (column->type == TP_COLUMN_REAL) {
         const double value = tp_cell_number(table, row, column);
         if (isfinite(value))
-            tp_text_add(text, "%.7g", value);
+            tp_text_real(text, value);
         else if (isinf(value) && *none)
             tp_text_add(text, value > 0 ? "\"inf\"" : "\"-inf\"");
         else
             tp_text_add(text, "%s", isinf(value) ? value > 0 ? "inf" : "-inf"
                                                  : none);
     } else if (!integer_of(table, row, column, &integer)) {
-        tp_text_add(text, "%s", none);
-    } else if (column->type == TP_COLUMN_COUNT) {
+        tp_text_bytes(text, none, strlen(none));
+    } else if (column->type == TP_COLUMN_COUNT && integer < 0) {
         tp_text_add(text, "%" PRIu64, (uint64_t)integer);
     } else {
-        tp_text_add(text, "%" PRId64, integer);
+        tp_text_integer(text, integer);
     }
 }
 
@@ -138,6 +138,7 @@ static void add_columns(struct tp_text *json, const struct tp_table *table)
 static void add_rows(struct tp_text *json, const struct tp_table *window,
                      bool first)
 {
+    struct tp_text plain = {0};
     for (size_t row = 0; row < window->row_count; row++) {
         tp_text_add(json, "%s[", first && row == 0 ? "" : ",\n");
         for (size_t i = 0; i < window->column_count; i++) {
@@ -148,14 +149,15 @@ static void add_rows(struct tp_text *json, const struct tp_table *window,
                 add_number(json, window, row, column, "null");
                 continue;
             }
-            struct tp_text plain = {0};
+            plain.length = 0;
+            tp_text_bytes(&plain, "", 0);
             tp_text_printable(&plain, tp_cell_text(window, row, column));
             tp_text_json(json, tp_text_get(&plain));
-            json->failed |= plain.failed;
-            tp_text_clear(&plain);
         }
         tp_text_bytes(json, "]", 1);
     }
+    json->failed |= plain.failed;
+    tp_text_clear(&plain);
 }
 
 /* The JSON of the first rows. */
