@@ -17,6 +17,8 @@ void tp_text_clear(struct tp_text *text)
 
 static bool make_room(struct tp_text *text, size_t more)
 {
+    if (!text->failed && text->length + more < text->capacity)
+        return true;
     if (!text->failed && tp_grow(&text->data, &text->capacity,
                                  text->length + more + 1, 1, NULL) != TP_OK)
         text->failed = true;
