@@ -99,6 +99,16 @@ static void put_slot(uint32_t *slots, size_t count, uint32_t hash,
     slots[at] = number;
 }
 
+/* What arrays that grew together have in common: those of wide elements grow
+ * by less. */
+static size_t least_room(const size_t *rooms, int count)
+{
+    size_t least = rooms[0];
+    for (int i = 1; i < count; i++)
+        least = rooms[i] < least ? rooms[i] : least;
+    return least;
+}
+
 static bool grow_texts(struct tp_text_table *table)
 {
     size_t need = table->count + 1, rooms[3];
@@ -109,7 +119,7 @@ static bool grow_texts(struct tp_text_table *table)
                 NULL) ||
         tp_grow(&table->hashes, &rooms[2], need, sizeof *table->hashes, NULL))
         return false;
-    table->capacity = rooms[0];
+    table->capacity = least_room(rooms, 3);
     if (table->count * 2 < table->slot_count)
         return true;
     if (!grow_slots(&table->slots, &table->slot_count))
@@ -263,16 +273,16 @@ enum tp_status tp_events_reserve(struct tp_events *events, size_t more,
     if (events->count + more <= events->capacity)
         return TP_OK;
     list_columns(events, columns);
-    size_t room = 0;
+    size_t rooms[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
-        room = events->capacity;
-        enum tp_status status = tp_grow(columns[i].array, &room,
+        rooms[i] = events->capacity;
+        enum tp_status status = tp_grow(columns[i].array, &rooms[i],
                                         events->count + more, columns[i].size,
                                         err);
         if (status != TP_OK)
             return status;
     }
-    events->capacity = room;
+    events->capacity = least_room(rooms, COLUMNS);
     return TP_OK;
 }
 
