@@ -85,7 +85,11 @@ void tp_text_real(struct tp_text *text, double value)
 {
     char digits[DIGITS], written[2 * DIGITS + 8], *at = written;
     int exponent = 0, count = DIGITS;
-    uint64_t seven = value != 0 ? digits_of(fabs(value), &exponent) : 0;
+    if (value == 0) { /* of either sign */
+        tp_text_bytes(text, "-0" + !signbit(value), 1U + !!signbit(value));
+        return;
+    }
+    uint64_t seven = digits_of(fabs(value), &exponent);
     if (seven == 0) {
         tp_text_add(text, "%.7g", value);
         return;

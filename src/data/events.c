@@ -552,21 +552,41 @@ static bool drop_empty_lanes(struct tp_events *events)
     return true;
 }
 
-/* Columns grow by doubling; up to half of them is unused at the end. */
+static void shrink(void *array, size_t count, size_t size)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *smaller = old && count ? realloc(old, count * size) : NULL;
+    if (smaller)
+        memcpy(array, &smaller, sizeof smaller);
+}
+
+/* The same of an array that has its own capacity. */
+static void shrink_details(void *array, size_t *capacity, size_t count,
+                           size_t size)
+{
+    shrink(array, count, size);
+    *capacity = count ? count : *capacity;
+}
+
+/* Arrays grow by doubling; up to half of them is unused at the end. */
 static void return_memory(struct tp_events *events)
 {
     struct column columns[COLUMNS];
-    if (events->count == 0 || events->count == events->capacity)
+    if (events->count == 0)
         return;
     list_columns(events, columns);
-    for (int i = 0; i < COLUMNS; i++) {
-        void *old, *smaller;
-        memcpy(&old, columns[i].array, sizeof old);
-        smaller = realloc(old, events->count * columns[i].size);
-        if (smaller)
-            memcpy(columns[i].array, &smaller, sizeof smaller);
-    }
+    for (int i = 0; i < COLUMNS; i++)
+        shrink(columns[i].array, events->count, columns[i].size);
     events->capacity = events->count;
+    shrink_details(&events->gpu, &events->gpu_capacity, events->gpu_count,
+                   sizeof *events->gpu);
+    shrink_details(&events->memory, &events->memory_capacity,
+                   events->memory_count, sizeof *events->memory);
+    shrink_details(&events->comms, &events->comm_capacity, events->comm_count,
+                   sizeof *events->comms);
+    shrink_details(&events->op_inputs, &events->op_input_capacity,
+                   events->op_input_count, sizeof *events->op_inputs);
 }
 
 enum tp_status tp_events_finish(struct tp_events *events, struct tp_error *err)
