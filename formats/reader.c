@@ -255,6 +255,12 @@ void tp_format_suffixes(struct tp_text *text)
     }
 }
 
+/* Asks the format for what labels are made of. */
+static void ask(struct tp_tensor_file *file)
+{
+    file->metadata_count = file->bare ? 0 : tp_label_ask(file->metadata);
+}
+
 /* Forgets what a format filled in that found that the file is not its own. */
 static void leave(struct tp_tensor_file *file)
 {
@@ -267,7 +273,7 @@ static void leave(struct tp_tensor_file *file)
     file->members = NULL;
     file->member_count = 0;
     file->saved_as = file->assumption = "";
-    file->metadata_count = tp_label_ask(file->metadata);
+    ask(file);
 }
 
 /* Opens the file as the highest bidder, file->format, does, or the next one
@@ -392,12 +398,12 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     file->path = plain_name(name, &file->arena);
     if (!file->path)
         return tp_fail_memory(err);
-    file->metadata_count = tp_label_ask(file->metadata);
+    ask(file);
     enum tp_status status =
         file->format ? file->format->open(file, err) : open_content(file, err);
     if (status == TP_OK)
         status = tp_value_layouts_add(file->path, file, err);
-    if (status != TP_OK)
+    if (status != TP_OK || file->bare)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
     status = tp_label_complete(&file->label, file->path, &file->arena,

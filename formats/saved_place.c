@@ -198,12 +198,54 @@ static const char *component_before(const char *path, const char *name)
     return at;
 }
 
-/* Every pattern has a number. */
-static bool has_digit(const char *text, const char *end)
+/* What stands before the numbers of a name, as bits: by it most patterns are
+ * known not to fit. No pattern has a digit before a number, so each number
+ * begins with the first of its digits. */
+struct before_numbers {
+    uint64_t single, pair; /* the last byte; the last two                  */
+};
+
+static uint64_t single_bit(int last)
 {
-    while (text < end && !isdigit((unsigned char)*text))
-        text++;
-    return text < end;
+    return UINT64_C(1) << (tolower(last) & 63);
+}
+
+static uint64_t pair_bit(int before, int last)
+{
+    return UINT64_C(1) << ((tolower(before) * 5 + tolower(last)) & 63);
+}
+
+static struct before_numbers find_numbers(const char *text, const char *end)
+{
+    struct before_numbers found = {0, 0};
+    bool inside = false;
+    for (const char *at = text; at < end; at++) {
+        const bool digit = *at >= '0' && *at <= '9';
+        if (digit && !inside) {
+            const int last = at > text ? (unsigned char)at[-1] : 0;
+            const int before = at > text + 1 ? (unsigned char)at[-2] : 0;
+            found.single |= single_bit(last);
+            found.pair |= pair_bit(before, last);
+        }
+        inside = digit;
+    }
+    return found;
+}
+
+/* Whether a pattern may fit what begins with a byte. */
+static bool may_fit(const char *pattern, const struct before_numbers *numbers,
+                    char first)
+{
+    const char *at = pattern;
+    if (*at != STAR && meaning(*at) < 0 && *at != tolower((unsigned char)first))
+        return false;
+    while (*at && meaning(*at) < 0)
+        at++;
+    if (!*at || at == pattern || at[-1] == STAR)
+        return true;
+    if (at == pattern + 1 || at[-2] == STAR)
+        return numbers->single & single_bit(at[-1]);
+    return numbers->pair & pair_bit(at[-2], at[-1]);
 }
 
 /* Adds what one name of a path says; returns the bytes before what matched. */
@@ -212,14 +254,17 @@ static size_t read_name(const char *path, const char *name, size_t length,
 {
     const char *above = component_before(path, name);
     size_t stem = length;
-    if (!has_digit(above, name + length))
+    const struct before_numbers numbers = find_numbers(above, name + length);
+    if (!numbers.single) /* every pattern has a number */
         return length;
     for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
          row++) {
         struct tp_saved_place found;
         size_t before;
-        if (!(file ? row->file : row->directory))
+        if (!(file ? row->file : row->directory) ||
+            !may_fit(row->pattern, &numbers, *name))
             continue;
+        /* these begin with '*' */
         const bool both = strchr(row->pattern, '/') != NULL;
         say_nothing(&found);
         if (!fits(row->pattern, both ? above : name, name + length,

@@ -232,6 +232,8 @@ void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
 {
     *label = (struct tp_label)TP_LABEL_NONE;
     for (size_t i = 0; i < count; i++) {
+        if (!metadata[i].text && metadata[i].number == -1)
+            continue; /* not answered */
         for (size_t field = 0; field < FIELD_COUNT; field++) {
             if (is_about(label, field, &metadata[i]))
                 answer_field(label, field, &metadata[i]);

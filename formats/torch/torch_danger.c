@@ -52,7 +52,8 @@ static const char *const dangers[] = {
 static bool is_danger(const char *name)
 {
     for (size_t i = 0; name && i < sizeof dangers / sizeof *dangers; i++) {
-        if (!strncmp(name, dangers[i], strlen(dangers[i])))
+        if (*name == *dangers[i] &&
+            !strncmp(name, dangers[i], strlen(dangers[i])))
             return true;
     }
     return false;

@@ -50,7 +50,8 @@ static bool add_printable(struct tp_torch_path *path, const char *text,
         bool plain = n > 0 && p[i] >= 0x20 && p[i] != 0x7f &&
                      !(quoted && (p[i] == '\'' || p[i] == '\\'));
         char escaped[8];
-        snprintf(escaped, sizeof escaped, "\\x%02x", p[i]);
+        if (!plain)
+            snprintf(escaped, sizeof escaped, "\\x%02x", p[i]);
         if (!(plain ? add(path, text + i, n) : add_word(path, escaped)))
             return false;
         i += plain ? n : 1;

@@ -17,6 +17,8 @@ void tp_text_clear(struct tp_text *text)
 
 static bool make_room(struct tp_text *text, size_t more)
 {
+    if (!text->failed && text->length + more < text->capacity)
+        return true;
     if (!text->failed && tp_grow(&text->data, &text->capacity,
                                  text->length + more + 1, 1, NULL) != TP_OK)
         text->failed = true;
@@ -153,10 +155,33 @@ static void add_json_control(struct tp_text *text, const unsigned char *s,
     tp_text_add(text, "\\u%04x", code);
 }
 
+/* Bytes at the front that are ASCII and print. */
+static size_t printing(const unsigned char *s)
+{
+    const unsigned char *end = s;
+    while (*end >= 0x20 && *end < 0x7f)
+        end++;
+    return (size_t)(end - s);
+}
+
+/* The same of what JSON has as it is. */
+static size_t printing_json(const unsigned char *s)
+{
+    const unsigned char *end = s;
+    while (*end >= 0x20 && *end < 0x7f && *end != '"' && *end != '\\')
+        end++;
+    return (size_t)(end - s);
+}
+
 void tp_text_json(struct tp_text *text, const char *value)
 {
     tp_text_bytes(text, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
+        const size_t plain = printing_json(s);
+        tp_text_bytes(text, (const char *)s, plain);
+        s += plain;
+        if (!*s)
+            break;
         size_t length = utf8_length(s);
         if (length == 0)
             tp_text_bytes(text, "\xef\xbf\xbd", 3);
@@ -184,7 +209,12 @@ void tp_text_json_number(struct tp_text *text, double value)
 void tp_text_printable(struct tp_text *text, const char *value)
 {
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
-        size_t length = utf8_length(s);
+        size_t length = printing(s);
+        tp_text_bytes(text, (const char *)s, length);
+        s += length;
+        if (!*s)
+            break;
+        length = utf8_length(s);
         bool plain =
             length > 0 && *s >= 0x20 && *s != 0x7f && !is_control(s, length);
         if (plain)

@@ -32,6 +32,10 @@ void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length);
 /* Appends the decimal digits of an integer, as "%" PRId64 does. */
 void tp_text_integer(struct tp_text *text, int64_t value);
 
+/* Appends a finite number with seven digits, as "%.7g" does, several times as
+ * fast. */
+void tp_text_real(struct tp_text *text, double value);
+
 /* Appends a JSON string with its quotes; invalid UTF-8 becomes U+FFFD, and what
  * tp_text_printable does not let through is told by its number. */
 void tp_text_json(struct tp_text *text, const char *value);

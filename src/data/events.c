@@ -99,6 +99,16 @@ static void put_slot(uint32_t *slots, size_t count, uint32_t hash,
     slots[at] = number;
 }
 
+/* What arrays that grew together have in common: those of wide elements grow
+ * by less. */
+static size_t least_room(const size_t *rooms, int count)
+{
+    size_t least = rooms[0];
+    for (int i = 1; i < count; i++)
+        least = rooms[i] < least ? rooms[i] : least;
+    return least;
+}
+
 static bool grow_texts(struct tp_text_table *table)
 {
     size_t need = table->count + 1, rooms[3];
@@ -109,7 +119,7 @@ static bool grow_texts(struct tp_text_table *table)
                 NULL) ||
         tp_grow(&table->hashes, &rooms[2], need, sizeof *table->hashes, NULL))
         return false;
-    table->capacity = rooms[0];
+    table->capacity = least_room(rooms, 3);
     if (table->count * 2 < table->slot_count)
         return true;
     if (!grow_slots(&table->slots, &table->slot_count))
@@ -263,16 +273,16 @@ enum tp_status tp_events_reserve(struct tp_events *events, size_t more,
     if (events->count + more <= events->capacity)
         return TP_OK;
     list_columns(events, columns);
-    size_t room = 0;
+    size_t rooms[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
-        room = events->capacity;
-        enum tp_status status = tp_grow(columns[i].array, &room,
+        rooms[i] = events->capacity;
+        enum tp_status status = tp_grow(columns[i].array, &rooms[i],
                                         events->count + more, columns[i].size,
                                         err);
         if (status != TP_OK)
             return status;
     }
-    events->capacity = room;
+    events->capacity = least_room(rooms, COLUMNS);
     return TP_OK;
 }
 
@@ -542,21 +552,41 @@ static bool drop_empty_lanes(struct tp_events *events)
     return true;
 }
 
-/* Columns grow by doubling; up to half of them is unused at the end. */
+static void shrink(void *array, size_t count, size_t size)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *smaller = old && count ? realloc(old, count * size) : NULL;
+    if (smaller)
+        memcpy(array, &smaller, sizeof smaller);
+}
+
+/* The same of an array that has its own capacity. */
+static void shrink_details(void *array, size_t *capacity, size_t count,
+                           size_t size)
+{
+    shrink(array, count, size);
+    *capacity = count ? count : *capacity;
+}
+
+/* Arrays grow by doubling; up to half of them is unused at the end. */
 static void return_memory(struct tp_events *events)
 {
     struct column columns[COLUMNS];
-    if (events->count == 0 || events->count == events->capacity)
+    if (events->count == 0)
         return;
     list_columns(events, columns);
-    for (int i = 0; i < COLUMNS; i++) {
-        void *old, *smaller;
-        memcpy(&old, columns[i].array, sizeof old);
-        smaller = realloc(old, events->count * columns[i].size);
-        if (smaller)
-            memcpy(columns[i].array, &smaller, sizeof smaller);
-    }
+    for (int i = 0; i < COLUMNS; i++)
+        shrink(columns[i].array, events->count, columns[i].size);
     events->capacity = events->count;
+    shrink_details(&events->gpu, &events->gpu_capacity, events->gpu_count,
+                   sizeof *events->gpu);
+    shrink_details(&events->memory, &events->memory_capacity,
+                   events->memory_count, sizeof *events->memory);
+    shrink_details(&events->comms, &events->comm_capacity, events->comm_count,
+                   sizeof *events->comms);
+    shrink_details(&events->op_inputs, &events->op_input_capacity,
+                   events->op_input_count, sizeof *events->op_inputs);
 }
 
 enum tp_status tp_events_finish(struct tp_events *events, struct tp_error *err)

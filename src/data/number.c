@@ -86,7 +86,7 @@ const struct tp_number tp_number_e8m0 = {
 const struct tp_number *tp_number_by_id(const char *id)
 {
     for (const struct tp_number *row = tp_number_formats; row->id; row++) {
-        if (strcmp(row->id, id) == 0) {
+        if (*row->id == *id && strcmp(row->id, id) == 0) {
             return row;
         }
     }
@@ -138,7 +138,7 @@ const struct tp_number *tp_number_by_quant_type(const char *quant_type)
     char plain[24];
     plain_word(quant_type, plain);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i][0], plain) == 0)
+        if (*words[i][0] == *plain && strcmp(words[i][0], plain) == 0)
             return tp_number_by_id(words[i][1]);
     }
     return tp_number_by_id(plain);

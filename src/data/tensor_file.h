@@ -79,6 +79,8 @@ struct tp_tensor_file {
     const char *path;            /* as it was opened                       */
     bool parts;                  /* set by who opens it: of tensors that lie
                                     in parts, these are wanted, too        */
+    bool bare;                   /* set by who opens it: for its tensors only,
+                                    which are named already                */
     struct tp_arena arena;       /* owns everything below                  */
     const struct tp_format *format;
     struct tp_tensor *tensors;   /* [tensor_count]                         */

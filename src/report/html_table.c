@@ -39,6 +39,11 @@ static bool integer_of(const struct tp_table *table, size_t row,
     return column->type != TP_COLUMN_INTEGER || *value >= 0;
 }
 
+static void add_word(struct tp_text *text, const char *word)
+{
+    tp_text_bytes(text, word, strlen(word));
+}
+
 static void add_number(struct tp_text *text, const struct tp_table *table,
                        size_t row, const struct tp_column *column,
                        const char *none)
@@ -47,18 +52,17 @@ static void add_number(struct tp_text *text, const struct tp_table *table,
     if (column->type == TP_COLUMN_REAL) {
         const double value = tp_cell_number(table, row, column);
         if (isfinite(value))
-            tp_text_add(text, "%.7g", value);
+            tp_text_real(text, value);
         else if (isinf(value) && *none)
-            tp_text_add(text, value > 0 ? "\"inf\"" : "\"-inf\"");
+            add_word(text, value > 0 ? "\"inf\"" : "\"-inf\"");
         else
-            tp_text_add(text, "%s", isinf(value) ? value > 0 ? "inf" : "-inf"
-                                                 : none);
+            add_word(text, isinf(value) ? value > 0 ? "inf" : "-inf" : none);
     } else if (!integer_of(table, row, column, &integer)) {
-        tp_text_add(text, "%s", none);
-    } else if (column->type == TP_COLUMN_COUNT) {
+        add_word(text, none);
+    } else if (column->type == TP_COLUMN_COUNT && integer < 0) {
         tp_text_add(text, "%" PRIu64, (uint64_t)integer);
     } else {
-        tp_text_add(text, "%" PRId64, integer);
+        tp_text_integer(text, integer);
     }
 }
 
@@ -103,15 +107,15 @@ void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
     const struct tp_table window = tp_table_window(table, 0, count, room);
     add_head(html, table);
     for (size_t row = 0; row < count; row++) {
-        tp_text_add(html, "<tr>");
+        add_word(html, "<tr>");
         for (size_t i = 0; i < table->column_count; i++) {
             const struct tp_column *column = &table->columns[i];
-            tp_text_add(html, is_number(column) ? "<td class=\"number\">"
-                                                : "<td>");
+            add_word(html,
+                     is_number(column) ? "<td class=\"number\">" : "<td>");
             tp_html_cell(html, &window, row, column);
-            tp_text_add(html, "</td>");
+            add_word(html, "</td>");
         }
-        tp_text_add(html, "</tr>\n");
+        add_word(html, "</tr>\n");
     }
     tp_text_add(html, "</tbody></table>\n");
     free(room);
@@ -138,8 +142,9 @@ static void add_columns(struct tp_text *json, const struct tp_table *table)
 static void add_rows(struct tp_text *json, const struct tp_table *window,
                      bool first)
 {
+    struct tp_text plain = {0};
     for (size_t row = 0; row < window->row_count; row++) {
-        tp_text_add(json, "%s[", first && row == 0 ? "" : ",\n");
+        add_word(json, first && row == 0 ? "[" : ",\n[");
         for (size_t i = 0; i < window->column_count; i++) {
             const struct tp_column *column = &window->columns[i];
             if (i)
@@ -148,14 +153,15 @@ static void add_rows(struct tp_text *json, const struct tp_table *window,
                 add_number(json, window, row, column, "null");
                 continue;
             }
-            struct tp_text plain = {0};
+            plain.length = 0;
+            tp_text_bytes(&plain, "", 0);
             tp_text_printable(&plain, tp_cell_text(window, row, column));
             tp_text_json(json, tp_text_get(&plain));
-            json->failed |= plain.failed;
-            tp_text_clear(&plain);
         }
         tp_text_bytes(json, "]", 1);
     }
+    json->failed |= plain.failed;
+    tp_text_clear(&plain);
 }
 
 /* The JSON of the first rows. */

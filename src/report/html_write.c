@@ -59,6 +59,8 @@ void tp_html_base64(struct tp_text *html, const void *bytes, size_t length)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *from = bytes;
+    char piece[1024]; /* whole groups of four                             */
+    size_t used = 0;
     for (size_t i = 0; i < length; i += 3) {
         const size_t left = length - i;
         const unsigned long group = (unsigned long)from[i] << 16 |
@@ -67,6 +69,12 @@ void tp_html_base64(struct tp_text *html, const void *bytes, size_t length)
         const char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
                               left > 1 ? digits[group >> 6 & 63] : '=',
                               left > 2 ? digits[group & 63] : '='};
-        tp_text_bytes(html, four, sizeof four);
+        memcpy(piece + used, four, sizeof four);
+        used += sizeof four;
+        if (used == sizeof piece) {
+            tp_text_bytes(html, piece, used);
+            used = 0;
+        }
     }
+    tp_text_bytes(html, piece, used);
 }

@@ -31,13 +31,13 @@
 /* --- drift ----------------------------------------------- */
 
 /* Shares by sign and binade, and of zeros: 8 bins of a summary in one. */
-enum { BINADES = TP_SUMMARY_BINS / 8, SHARES = BINADES + 1 };
+enum { BINADES = TP_SUMMARY_BINADES, SHARES = BINADES + 1 };
 
 /* Scratch of one worker; arrays by the longest series. */
 struct scratch {
     double *fit, *floor;
     uint8_t *alarm;
-    struct tp_summary summary;
+    uint64_t binades[BINADES];
     double mean[SHARES], shares[SHARES];
 };
 
@@ -49,22 +49,22 @@ static bool shares_of(const struct tp_series_set *set,
     size_t count;
     const struct tp_row *const *rows =
         tp_series_rows(set, series, point, &count);
-    struct tp_summary *sum = &scratch->summary;
-    memset(sum, 0, sizeof *sum);
+    uint64_t values = 0, zeros = 0;
+    memset(scratch->binades, 0, sizeof scratch->binades);
     for (size_t i = 0; i < count; i++) {
-        if (rows[i]->packed)
-            tp_summary_merge_packed(sum, rows[i]->packed);
+        const struct tp_packed *packed = rows[i]->packed;
+        if (!packed)
+            continue;
+        values += packed->moments.n;
+        zeros += packed->counts.zero;
+        tp_packed_binades(packed, scratch->binades);
     }
-    double n = (double)sum->moments.n;
+    const double n = (double)values;
     if (n == 0)
         return false;
-    for (size_t i = 0; i < BINADES; i++) {
-        uint64_t values = 0;
-        for (size_t k = 0; k < 8; k++)
-            values += sum->bins[8 * i + k];
-        scratch->shares[i] = (double)values / n;
-    }
-    scratch->shares[BINADES] = (double)sum->counts.zero / n;
+    for (size_t i = 0; i < BINADES; i++)
+        scratch->shares[i] = (double)scratch->binades[i] / n;
+    scratch->shares[BINADES] = (double)zeros / n;
     return true;
 }
 

@@ -2,10 +2,16 @@
 #ifndef TP_STATS_DECODE_LANES_H
 #define TP_STATS_DECODE_LANES_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/isa.h"
 #include "data/dtype.h"
-#include "data/dtype_math.h"
 #include "data/round.h"
 
 /*
@@ -45,73 +51,85 @@ TP_LANES_INLINE void tp_decode_16(enum tp_dtype dtype,
     memcpy(x, &lanes, sizeof lanes);
 }
 
-/* How codes of 8 bits become doubles. */
+/* Floating codes of 8 bits as doubles, of which the upper 16 bits tell all. */
 struct tp_decode_8_plan {
-    int shift;            /* of magnitudes, to where doubles have them        */
-    uint64_t bias;        /* added to them then                               */
-    uint64_t normal;      /* the least code that is not subnormal             */
-    uint64_t of_normal;   /* the double of it                                */
-    uint64_t seen, full;  /* NaN and infinities: (code & seen) ^ full       */
-    uint64_t slack, fill; /* is at most slack; what is set in them         */
+    uint16_t upper[128]; /* of codes without a sign                        */
+    uint16_t minus_zero; /* of 0x80, which may be NaN                      */
 };
 
 /* Whether there is a plan for a dtype, which is then made. */
-TP_LANES_INLINE bool tp_decode_8_plan_of(enum tp_dtype dtype,
-                                         struct tp_decode_8_plan *plan)
+static inline bool tp_decode_8_plan_of(enum tp_dtype dtype,
+                                       struct tp_decode_8_plan *plan)
 {
     const struct tp_dtype_info *info = tp_dtype_info(dtype);
-    const struct tp_layout layout = tp_layout_of(dtype);
-    const int f = layout.fraction_bits;
-    const bool fnuz = layout.specials == TP_SPECIALS_FNUZ;
+    unsigned char codes[129];
+    double x[129];
+    uint64_t bits[129];
     if (info->size != 1 || info->kind != TP_CLASS_FLOAT ||
         dtype == TP_FLOAT8_E8M0FNU)
         return false;
-    *plan = (struct tp_decode_8_plan){
-        .shift = 52 - f,
-        .bias = (uint64_t)(1023 - layout.bias) << 52,
-        .normal = (uint64_t)1 << f,
-        .of_normal = (uint64_t)(1024 - layout.bias) << 52,
-        .seen = fnuz ? 0xff : 0x7f,
-        .full = fnuz ? 0x80 : 0x7f,
-        .slack =
-            layout.specials == TP_SPECIALS_IEEE ? ((uint64_t)1 << f) - 1 : 0,
-        .fill = (uint64_t)(fnuz ? 0xfff : 0x7ff) << (fnuz ? 51 : 52),
-    };
+    for (int i = 0; i < 129; i++)
+        codes[i] = (unsigned char)i;
+    tp_dtype_decode(dtype, codes, 129, x);
+    memcpy(bits, x, sizeof bits);
+    for (int i = 0; i < 128; i++)
+        plan->upper[i] = (uint16_t)(bits[i] >> 48);
+    plan->minus_zero = (uint16_t)(bits[128] >> 48);
     return true;
 }
 
-/* Decodes whole groups of 8-bit codes; returns how many codes these are. A
- * subnormal code gets the exponent of the least normal one, whose value is
- * taken away again. Twice as fast as tp_dtype_decode, but only where a vector
- * holds all lanes and shifts each by its own. */
-TP_LANES_INLINE size_t tp_decode_8(const struct tp_decode_8_plan *plan,
-                                   const unsigned char *codes, size_t n,
-                                   double *x)
+#if defined(__x86_64__)
+/* Stores eight doubles of these upper 16 bits. */
+TP_TARGET_AVX512 static inline void tp_decode_8_store(__m128i upper, double *x)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    const tp_lane_bits at = {56, 48, 40, 32, 24, 16, 8, 0};
-#else
-    const tp_lane_bits at = {0, 8, 16, 24, 32, 40, 48, 56};
-#endif
-    size_t i = 0;
-    for (; i + TP_LANES <= n; i += TP_LANES) {
-        uint64_t eight;
-        memcpy(&eight, codes + i, sizeof eight);
-        const tp_lane_bits code = ((tp_lane_bits){0} + eight) >> at & 0xff;
-        const tp_lane_bits magnitude = code & 0x7f;
-        const tp_lane_bits below = (tp_lane_bits)(magnitude < plan->normal);
-        const tp_lane_bits bits = (magnitude << plan->shift) + plan->bias +
-                                  (below & (uint64_t)1 << 52);
-        const tp_lanes number =
-            (tp_lanes)bits - (tp_lanes)(below & plan->of_normal);
-        const tp_lane_bits special =
-            (tp_lane_bits)(((code & plan->seen) ^ plan->full) <= plan->slack);
-        const tp_lane_bits value =
-            (tp_lane_bits)number | (special & plan->fill) | (code & 0x80) << 56;
-        memcpy(x + i, &value, sizeof value);
-    }
-    return i;
+    _mm512_storeu_si512(x, _mm512_slli_epi64(_mm512_cvtepu16_epi64(upper), 48));
 }
+
+/* Decodes 32 codes: the plan stands in four registers. */
+TP_TARGET_AVX512 static inline void
+tp_decode_8_group(const struct tp_decode_8_plan *plan,
+                  const unsigned char *codes, double *x)
+{
+    const __m512i code =
+        _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)codes));
+    const __m512i lower = _mm512_permutex2var_epi16(
+        _mm512_loadu_si512(plan->upper), code,
+        _mm512_loadu_si512(plan->upper + 32));
+    const __m512i higher = _mm512_permutex2var_epi16(
+        _mm512_loadu_si512(plan->upper + 64), code,
+        _mm512_loadu_si512(plan->upper + 96));
+    const __m512i sign = _mm512_set1_epi16((short)0x8000);
+    __m512i value = _mm512_mask_mov_epi16(
+        lower, _mm512_test_epi16_mask(code, _mm512_set1_epi16(0x40)), higher);
+    value = _mm512_or_si512(
+        value, _mm512_and_si512(_mm512_slli_epi16(code, 8), sign));
+    value = _mm512_mask_mov_epi16(
+        value, _mm512_cmpeq_epi16_mask(code, _mm512_set1_epi16(0x80)),
+        _mm512_set1_epi16((short)plan->minus_zero));
+    tp_decode_8_store(_mm512_castsi512_si128(value), x);
+    tp_decode_8_store(_mm512_extracti32x4_epi32(value, 1), x + 8);
+    tp_decode_8_store(_mm512_extracti32x4_epi32(value, 2), x + 16);
+    tp_decode_8_store(_mm512_extracti32x4_epi32(value, 3), x + 24);
+}
+
+/* As tp_dtype_decode of such a dtype, four times as fast. */
+TP_TARGET_AVX512 static inline void
+tp_decode_8(const struct tp_decode_8_plan *plan, const unsigned char *codes,
+            size_t n, double *x)
+{
+    enum { GROUP = 32 };
+    size_t i = 0;
+    for (; i + GROUP <= n; i += GROUP)
+        tp_decode_8_group(plan, codes + i, x + i);
+    if (i == n)
+        return;
+    unsigned char last[GROUP] = {0};
+    double decoded[GROUP];
+    memcpy(last, codes + i, n - i);
+    tp_decode_8_group(plan, last, decoded);
+    memcpy(x + i, decoded, (n - i) * sizeof *x);
+}
+#endif
 
 TP_LANES_INLINE void tp_decode_32(const unsigned char *codes, double *x)
 {

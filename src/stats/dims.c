@@ -362,6 +362,9 @@ static void open_columns(struct strip *strip, size_t padded)
     memcpy(strip->max, strip->x[0], bytes);
 }
 
+typedef void decode_8_fn(const struct tp_decode_8_plan *plan,
+                         const unsigned char *codes, size_t n, double *x);
+
 /* What is added to what. */
 struct job {
     const struct tp_dim_matrix *matrix;
@@ -369,19 +372,17 @@ struct job {
     size_t first; /* of `columns`                                           */
     struct tp_dim_cell *rows;
     add_full_fn *add_full;
-    bool shifts; /* 8-bit codes are decoded by `small`                      */
+    decode_8_fn *decode_8; /* of 8-bit codes, by `small`; or NULL           */
     struct tp_decode_8_plan small;
 };
 
 TP_LANES_INLINE void decode(const struct job *job, const unsigned char *codes,
                             size_t n, double *x)
 {
-    const enum tp_dtype dtype = job->matrix->dtype;
-    const size_t done = job->shifts ? tp_decode_8(&job->small, codes, n, x) : 0;
-    if (!job->shifts)
-        tp_decode_lanes(dtype, codes, n, x);
-    else if (done < n)
-        tp_dtype_decode(dtype, codes + done, n - done, x + done);
+    if (job->decode_8)
+        job->decode_8(&job->small, codes, n, x);
+    else
+        tp_decode_lanes(job->matrix->dtype, codes, n, x);
 }
 
 /* The columns of a strip. */
@@ -509,7 +510,8 @@ TP_TARGET_AVX512 static void add_avx512(const struct job *job)
 {
     struct job its = *job;
     its.add_full = avx512_add_full;
-    its.shifts = tp_decode_8_plan_of(its.matrix->dtype, &its.small);
+    if (tp_decode_8_plan_of(its.matrix->dtype, &its.small))
+        its.decode_8 = tp_decode_8;
     add_any(&its);
 }
 #endif

@@ -266,8 +266,12 @@ static uint8_t *put_number(uint8_t *at, uint64_t number)
     return at;
 }
 
-static const uint8_t *get_number(const uint8_t *at, uint64_t *number)
+static inline const uint8_t *get_number(const uint8_t *at, uint64_t *number)
 {
+    if (*at < 0x80) { /* most are */
+        *number = *at;
+        return at + 1;
+    }
     *number = 0;
     for (int shift = 0;; shift += 7) {
         *number |= (uint64_t)(*at & 0x7f) << (shift & 63);
@@ -324,6 +328,30 @@ const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
     return packed;
 }
 
+/* A packed bin; false: there is no other. */
+static inline bool next_bin(const uint8_t **at, const uint8_t *end,
+                            unsigned *next, uint64_t *count)
+{
+    uint64_t skip;
+    if (*at >= end)
+        return false;
+    *at = get_number(*at, &skip);
+    *at = get_number(*at, count);
+    if (skip >= TP_SUMMARY_BINS - *next)
+        return false; /* what was read from a file may be anything */
+    *next += (unsigned)skip + 1;
+    return true;
+}
+
+void tp_packed_binades(const struct tp_packed *packed,
+                       uint64_t binades[TP_SUMMARY_BINADES])
+{
+    const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
+    uint64_t count;
+    for (unsigned next = 0; next_bin(&at, end, &next, &count);)
+        binades[(next - 1) / 8] += count;
+}
+
 void tp_summary_merge_packed(struct tp_summary *into,
                              const struct tp_packed *packed)
 {
@@ -332,16 +360,9 @@ void tp_summary_merge_packed(struct tp_summary *into,
     tp_moments_merge(&into->moments, &packed->moments);
     tp_counts_merge(&into->counts, &packed->counts);
     const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
-    unsigned next = 0;
-    while (at < end) {
-        uint64_t skip, count;
-        at = get_number(at, &skip);
-        at = get_number(at, &count);
-        if (skip >= TP_SUMMARY_BINS - next)
-            return; /* what was read from a file may be anything */
-        next += (unsigned)skip;
-        into->bins[next++] += count;
-    }
+    uint64_t count;
+    for (unsigned next = 0; next_bin(&at, end, &next, &count);)
+        into->bins[next - 1] += count;
 }
 
 size_t tp_packed_bytes(const void *memory, size_t room)

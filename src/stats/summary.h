@@ -147,6 +147,13 @@ const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
  * 8; 0: they hold none that the next function could take. */
 size_t tp_packed_bytes(const void *memory, size_t room);
 
+/* Bins of one sign and binade, and with it eight, as one. */
+enum { TP_SUMMARY_BINADES = TP_SUMMARY_BINS / 8 };
+
+/* Adds the bins of a packed summary to those of their binades. */
+void tp_packed_binades(const struct tp_packed *packed,
+                       uint64_t binades[TP_SUMMARY_BINADES]);
+
 /* Adds a packed summary to `into`, as tp_summary_merge does. */
 void tp_summary_merge_packed(struct tp_summary *into,
                              const struct tp_packed *packed);

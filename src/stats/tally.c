@@ -439,12 +439,27 @@ void tp_tally_rows(const struct tp_tally_plan *plan, const void *codes,
     }
 }
 
+/* Lines whose marks are looked at together. */
+enum { MARKS = sizeof(uint64_t) };
+
+/* Whether one of the MARKS lines from `line` on is in use. */
+static bool any_used(const uint8_t *used, size_t line)
+{
+    uint64_t marks;
+    memcpy(&marks, used + line, sizeof marks);
+    return marks != 0;
+}
+
 void tp_tally_flush(struct tp_tally *from, struct tp_tally *into)
 {
     tp_quant_merge(&into->counts, &from->counts, 1);
     memset(&from->counts, 0, sizeof from->counts);
     for (int c = 0; c < TP_TALLY_CLASSES; c++) {
         for (size_t line = 0; line < TP_TALLY_LINES; line++) {
+            if (line % MARKS == 0 && !any_used(from->used[c], line)) {
+                line += MARKS - 1;
+                continue;
+            }
             if (!from->used[c][line])
                 continue;
             uint64_t *taken = &from->count[c][line * TP_TALLY_LINE];
@@ -578,6 +593,10 @@ static void finish_class(struct finish *finish, struct tp_tally *tally,
     set_rounder(finish,
                 precision - 1 - ((int)class - (int)TP_TALLY_FEWER + 1));
     for (size_t line = 0; line < TP_TALLY_LINES; line++) {
+        if (line % MARKS == 0 && !any_used(tally->used[class], line)) {
+            line += MARKS - 1;
+            continue;
+        }
         if (!tally->used[class][line])
             continue;
         uint64_t *count = &tally->count[class][line * TP_TALLY_LINE];
@@ -598,8 +617,11 @@ void tp_tally_finish(const struct tp_tally_plan *plan, struct tp_tally *tally,
                      const struct tp_code_list *list, uint64_t *scratch,
                      struct tp_quant_error *error)
 {
-    struct finish finish = {
-        .plan = plan, .list = list, .left = scratch, .error = error};
+    struct finish finish; /* the batch as it is: 12 kB                    */
+    finish.plan = plan;
+    finish.list = list;
+    finish.left = scratch;
+    memset(&finish.batch, 0, offsetof(struct tp_quant_batch, x));
     memcpy(scratch, list->count, list->length * sizeof *scratch);
     finish.batch.isa = plan->blocks.isa;
     finish.batch.kind = TP_ROUNDER_EVEN;

@@ -2,13 +2,14 @@
 /*
  * Groups of rows by their labels: for each grouping of the table, rows are
  * sorted by their keys, and each stretch of equal keys is one group, whose
- * summary is merged from those of its rows. Ties go to the earlier row, so sums
- * are always taken in row order and come out the same.
+ * summary is merged from those of its rows. Rows of one key stay in their
+ * order, so sums are always taken in row order and come out the same.
  *
- * A hash table of keys would save the sorting but hold a summary for every
- * group at a time; after sorting, one summary serves all groups. O(n log n)
- * comparisons of at most four labels for each grouping, and one merge of a
- * packed summary for each row of it.
+ * Labels have few values: these are sorted once, and rows then by counting how
+ * many there are of each. A hash table of keys would save that, but hold a
+ * summary for every group at a time; after sorting, one summary serves all
+ * groups. Cost: a look-up for each row and label, a pass over the rows for each
+ * label of a grouping, and one merge of a packed summary for each row of it.
  */
 #include "tensors/group.h"
 
@@ -80,16 +81,17 @@ static const struct field fields[] = {
 
 enum { MAX_FIELDS = 4 };
 
+/* Places of a field's values in their order, by row; equal ones are one. */
+struct codes {
+    uint32_t *of_row;
+    uint32_t count;
+};
+
 /* A grouping with its names looked up. */
 struct key {
     const struct field *fields[MAX_FIELDS];
+    const struct codes *codes[MAX_FIELDS];
     size_t count;
-};
-
-/* One row with the key to sort it by. */
-struct keyed {
-    const struct tp_row *row;
-    const struct key *key;
 };
 
 static const char *text_of(const struct tp_row *row, const struct field *field)
@@ -108,42 +110,155 @@ static int64_t number_of(const struct tp_row *row, const struct field *field)
     return number;
 }
 
-static void look_up(const struct tp_grouping *grouping, struct key *key)
+/* --- places in order ------------------------------------------------------ */
+
+/* A value of a field: its text, mostly one pointer for all that are equal, or
+ * its number. */
+struct value {
+    uint64_t bits;
+    uint32_t place; /* in the order of all; first, in which it was met     */
+    bool used;
+};
+
+/* The values of a field that were met, by open addressing. */
+struct values {
+    struct value *slots;
+    size_t capacity, count; /* a power of two; at most half is used        */
+};
+
+static uint64_t bits_of(const struct tp_row *row, const struct field *field)
 {
-    key->count = 0;
-    for (size_t i = 0; i < MAX_FIELDS && grouping->labels[i]; i++) {
-        const struct field *field = fields;
-        while (strcmp(field->name, grouping->labels[i]))
-            field++;
-        key->fields[key->count++] = field;
-    }
+    return field->is_text ? (uint64_t)(uintptr_t)text_of(row, field)
+                          : (uint64_t)number_of(row, field);
 }
 
-static int compare_keys(const struct key *key, const struct tp_row *a,
-                        const struct tp_row *b)
+static struct value *find_value(const struct values *values, uint64_t bits)
 {
-    for (size_t i = 0; i < key->count; i++) {
-        const struct field *field = key->fields[i];
-        int result;
-        if (field->is_text) {
-            const char *left = text_of(a, field), *right = text_of(b, field);
-            result = left == right ? 0 : strcmp(left, right);
+    size_t at = (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+    while (at &= values->capacity - 1,
+           values->slots[at].used && values->slots[at].bits != bits)
+        at++;
+    return &values->slots[at];
+}
+
+static bool double_values(struct values *values)
+{
+    struct values larger = {.capacity = values->capacity * 2,
+                            .count = values->count};
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < values->capacity; i++) {
+        const struct value *value = &values->slots[i];
+        if (value->used)
+            *find_value(&larger, value->bits) = *value;
+    }
+    free(values->slots);
+    *values = larger;
+    return true;
+}
+
+/* The values of a field; each row has the place where its value was met. */
+static bool collect_values(const struct tp_run *run, const struct field *field,
+                           struct values *values, uint32_t *of_row)
+{
+    enum { FIRST = 64 };
+    *values = (struct values){.capacity = FIRST};
+    values->slots = calloc(FIRST, sizeof *values->slots);
+    if (!values->slots)
+        return false;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const uint64_t bits = bits_of(&run->rows[i], field);
+        struct value *value = find_value(values, bits);
+        if (!value->used) {
+            *value = (struct value){bits, (uint32_t)values->count++, true};
+            of_row[i] = value->place;
+            if (values->count > values->capacity / 2 && !double_values(values))
+                return false;
         } else {
-            int64_t left = number_of(a, field), right = number_of(b, field);
-            result = tp_order_int64(left, right);
+            of_row[i] = value->place;
         }
-        if (result)
-            return result;
     }
-    return 0;
+    return true;
 }
 
-static int compare_keyed(const void *left, const void *right)
+static int compare_texts(const void *left, const void *right)
 {
-    const struct keyed *a = left, *b = right;
-    int result = compare_keys(a->key, a->row, b->row);
-    return result ? result : tp_order_place(a->row, b->row);
+    const struct value *a = left, *b = right;
+    return tp_order_text((const char *)(uintptr_t)a->bits,
+                         (const char *)(uintptr_t)b->bits);
 }
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const struct value *a = left, *b = right;
+    return tp_order_int64((int64_t)a->bits, (int64_t)b->bits);
+}
+
+/* Sorts the values; order[place where it was met] becomes the place among all
+ * that differ, of which there are *count. */
+static void order_values(struct values *values, bool is_text, uint32_t *order,
+                         uint32_t *count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < values->capacity; i++)
+        if (values->slots[i].used)
+            values->slots[n++] = values->slots[i];
+    int (*compare)(const void *, const void *) =
+        is_text ? compare_texts : compare_numbers;
+    qsort(values->slots, n, sizeof *values->slots, compare);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || compare(&values->slots[i - 1], &values->slots[i]))
+            ++*count;
+        order[values->slots[i].place] = *count - 1;
+    }
+}
+
+static enum tp_status make_codes(const struct tp_run *run,
+                                 const struct field *field,
+                                 struct codes *codes, struct tp_error *err)
+{
+    struct values values;
+    uint32_t *order = NULL;
+    codes->of_row = calloc(run->row_count + 1, sizeof *codes->of_row);
+    bool good =
+        codes->of_row && collect_values(run, field, &values, codes->of_row);
+    if (good)
+        order = calloc(values.count + 1, sizeof *order);
+    if (order) {
+        order_values(&values, field->is_text, order, &codes->count);
+        for (size_t i = 0; i < run->row_count; i++)
+            codes->of_row[i] = order[codes->of_row[i]];
+    }
+    if (codes->of_row)
+        free(values.slots);
+    free(order);
+    return order ? TP_OK : tp_fail_memory(err);
+}
+
+/* Sorts `from` by one field into `to`; rows of one value stay in order. */
+static void sort_by(const struct codes *codes, const uint32_t *from,
+                    uint32_t *to, size_t n, uint32_t *begin)
+{
+    memset(begin, 0, (codes->count + 1) * sizeof *begin);
+    for (size_t i = 0; i < n; i++)
+        begin[codes->of_row[i] + 1]++;
+    for (uint32_t i = 0; i < codes->count; i++)
+        begin[i + 1] += begin[i];
+    for (size_t i = 0; i < n; i++)
+        to[begin[codes->of_row[from[i]]]++] = from[i];
+}
+
+static bool are_equal(const struct key *key, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < key->count; i++)
+        if (key->codes[i]->of_row[a] != key->codes[i]->of_row[b])
+            return false;
+    return true;
+}
+
+/* --- groups --------------------------------------------------------------- */
 
 static void write_key(const struct key *key, const struct tp_row *row,
                       struct tp_text *text)
@@ -178,13 +293,38 @@ static bool occurs(const struct tp_run *run, const struct key *key)
     return run->row_count > 0;
 }
 
+enum { FIELDS = sizeof fields / sizeof *fields };
+
 /* What one grouping works with. */
 struct maker {
     struct tp_run *run;
     struct tp_groups *groups;
     struct tp_summary *sum;
+    struct codes codes[FIELDS]; /* made when they are first asked for       */
+    uint32_t *order, *other;    /* rows                                     */
+    uint32_t *begin;            /* of values among sorted rows              */
     struct tp_error *err;
 };
+
+static enum tp_status look_up(struct maker *maker,
+                              const struct tp_grouping *grouping,
+                              struct key *key)
+{
+    enum tp_status status = TP_OK;
+    key->count = 0;
+    for (size_t i = 0;
+         i < MAX_FIELDS && grouping->labels[i] && status == TP_OK; i++) {
+        const struct field *field = fields;
+        while (strcmp(field->name, grouping->labels[i]))
+            field++;
+        struct codes *codes = &maker->codes[field - fields];
+        if (!codes->of_row)
+            status = make_codes(maker->run, field, codes, maker->err);
+        key->codes[key->count] = codes;
+        key->fields[key->count++] = field;
+    }
+    return status;
+}
 
 static enum tp_status add_bin(struct tp_groups *groups, double lower,
                               double upper, uint64_t count,
@@ -230,18 +370,19 @@ static enum tp_status add_bins(struct tp_groups *groups,
 
 /* Merges rows [first, end) of one key, which are in row order. */
 static enum tp_status add_group(struct maker *maker, const char *group_by,
-                                const struct keyed *first,
-                                const struct keyed *end)
+                                const struct key *by, const uint32_t *first,
+                                const uint32_t *end)
 {
     struct tp_groups *groups = maker->groups;
+    const struct tp_row *rows = maker->run->rows;
     if (tp_grow(&groups->rows, &groups->capacity, groups->count + 1,
                 sizeof *groups->rows, maker->err) != TP_OK)
         return TP_E_MEMORY;
     struct tp_text key = {0};
-    write_key(first->key, first->row, &key);
+    write_key(by, &rows[*first], &key);
     memset(maker->sum, 0, sizeof *maker->sum);
-    for (const struct keyed *k = first; k < end; k++)
-        tp_summary_merge_packed(maker->sum, k->row->packed);
+    for (const uint32_t *row = first; row < end; row++)
+        tp_summary_merge_packed(maker->sum, rows[*row].packed);
     struct tp_group *group = &groups->rows[groups->count];
     group->group_by = group_by;
     group->key = key.failed ? NULL
@@ -254,31 +395,40 @@ static enum tp_status add_group(struct maker *maker, const char *group_by,
     if (!group->key)
         return tp_fail_memory(maker->err);
     enum tp_status status = TP_OK;
-    if (first->key->count <= 2)
+    if (by->count <= 2)
         status = add_bins(groups, maker->sum, maker->err);
     groups->count += status == TP_OK;
     return status;
 }
 
-static enum tp_status group_by(struct maker *maker,
-                               const struct tp_grouping *grouping,
-                               struct keyed *keyed)
+/* Sorts the rows by all fields, the last one first. */
+static void sort_rows(struct maker *maker, const struct key *key)
 {
-    struct tp_run *run = maker->run;
+    const size_t n = maker->run->row_count;
+    for (size_t i = 0; i < n; i++)
+        maker->order[i] = (uint32_t)i;
+    for (size_t i = key->count; i-- > 0;) {
+        sort_by(key->codes[i], maker->order, maker->other, n, maker->begin);
+        uint32_t *sorted = maker->other;
+        maker->other = maker->order;
+        maker->order = sorted;
+    }
+}
+
+static enum tp_status group_by(struct maker *maker,
+                               const struct tp_grouping *grouping)
+{
+    const size_t n = maker->run->row_count;
     struct key key;
-    look_up(grouping, &key);
-    if (!occurs(run, &key))
-        return TP_OK;
-    for (size_t i = 0; i < run->row_count; i++)
-        keyed[i] = (struct keyed){&run->rows[i], &key};
-    qsort(keyed, run->row_count, sizeof *keyed, compare_keyed);
-    enum tp_status status = TP_OK;
-    for (size_t i = 0, end; i < run->row_count && status == TP_OK; i = end) {
-        for (end = i + 1; end < run->row_count; end++) {
-            if (compare_keys(&key, keyed[i].row, keyed[end].row))
-                break;
-        }
-        status = add_group(maker, grouping->name, keyed + i, keyed + end);
+    enum tp_status status = look_up(maker, grouping, &key);
+    if (status != TP_OK || !occurs(maker->run, &key))
+        return status;
+    sort_rows(maker, &key);
+    const uint32_t *order = maker->order;
+    for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
+        for (end = i + 1; end < n && are_equal(&key, order[i], order[end]);)
+            end++;
+        status = add_group(maker, grouping->name, &key, order + i, order + end);
     }
     return status;
 }
@@ -286,14 +436,27 @@ static enum tp_status group_by(struct maker *maker,
 enum tp_status tp_groups_make(struct tp_run *run, struct tp_groups *groups,
                               struct tp_error *err)
 {
-    struct keyed *keyed = calloc(run->row_count + 1, sizeof *keyed);
-    struct maker maker = {run, groups, calloc(1, sizeof *maker.sum), err};
-    enum tp_status status = keyed && maker.sum ? TP_OK : tp_fail_memory(err);
+    const size_t n = run->row_count + 2;
+    struct maker maker = {.run = run,
+                          .groups = groups,
+                          .sum = calloc(1, sizeof *maker.sum),
+                          .order = calloc(n, sizeof *maker.order),
+                          .other = calloc(n, sizeof *maker.other),
+                          .begin = calloc(n, sizeof *maker.begin),
+                          .err = err};
+    enum tp_status status =
+        maker.sum && maker.order && maker.other && maker.begin && n < UINT32_MAX
+            ? TP_OK
+            : tp_fail_memory(err);
     for (const struct tp_grouping *g = tp_groupings; g->name && status == TP_OK;
          g++)
-        status = group_by(&maker, g, keyed);
-    free(keyed);
+        status = group_by(&maker, g);
+    for (size_t i = 0; i < FIELDS; i++)
+        free(maker.codes[i].of_row);
     free(maker.sum);
+    free(maker.order);
+    free(maker.other);
+    free(maker.begin);
     return status;
 }
 

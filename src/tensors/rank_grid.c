@@ -15,6 +15,7 @@ enum { AXES = sizeof order / sizeof *order };
 struct grid_place {
     int64_t at[AXES];
     int64_t stage, expert, data; /* of these                              */
+    bool some;                   /* any of at[] is known                  */
     bool own;                    /* it is of a grid                       */
 };
 
@@ -31,6 +32,7 @@ static void place_of(const struct tp_row *row, struct grid_place *grid)
     grid->stage = place.number[TP_PLACE_PIPELINE];
     grid->expert = place.number[TP_PLACE_EXPERT];
     grid->data = place.number[TP_PLACE_DATA];
+    grid->some = axes > 0;
     grid->own = axes > 1 && place.number[TP_PLACE_RANK] < 0;
 }
 
@@ -70,7 +72,7 @@ void tp_rank_grid(struct tp_run *run)
     int64_t size[AXES] = {1, 1, 1, 1};
     struct grid_place grid;
     const char *file = NULL;
-    bool any = false;
+    bool any = false, some = false;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_row *row = &run->rows[i];
         if (row->file == file)
@@ -78,6 +80,7 @@ void tp_rank_grid(struct tp_run *run)
         file = row->file;
         place_of(row, &grid);
         any = any || grid.own;
+        some = some || grid.some;
         if (grid.own)
             widen(size, grid.at);
     }
@@ -85,7 +88,8 @@ void tp_rank_grid(struct tp_run *run)
     file = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         struct tp_row *row = &run->rows[i];
-        if (row->file != file) {
+        /* where no file has a place, what the last one has is of all */
+        if (some && row->file != file) {
             file = row->file;
             place_of(row, &grid);
             rank = grid.own ? rank_of(size, grid.at) : -1;

@@ -34,6 +34,7 @@ enum tp_status tp_row_file_open(const struct tp_run *run,
     if (!is_as_it_was(found))
         return has_changed(row, err);
     file->parts = run->parts;
+    file->bare = true;
     enum tp_status status = tp_tensor_file_open(path, file, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);

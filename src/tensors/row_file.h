@@ -8,9 +8,9 @@
 /* The tensor of a row once more, for stages that need its values. */
 
 /*
- * Opens the file a row is of. `file` is zeroed or was closed; close it with
- * tp_tensor_file_close, also after a failure, which names the file: as of
- * tp_tensor_file_open.
+ * Opens the file a row is of, without its labels. `file` is zeroed or was
+ * closed; close it with tp_tensor_file_close, also after a failure, which names
+ * the file: as of tp_tensor_file_open.
  */
 enum tp_status tp_row_file_open(const struct tp_run *run,
                                 const struct tp_row *row,
