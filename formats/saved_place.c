@@ -174,10 +174,8 @@ static bool says_nothing(const struct tp_saved_place *place)
     return true;
 }
 
-/* Adds what is not said yet. Ranks are one thing: who is told by those of
- * tensors and pipeline has no other. */
-static void add(struct tp_saved_place *place,
-                const struct tp_saved_place *found)
+void tp_saved_place_add(struct tp_saved_place *place,
+                        const struct tp_saved_place *found)
 {
     bool ranked = false;
     for (int i = TP_PLACE_RANK; i < TP_PLACE_NUMBERS; i++)
@@ -206,6 +204,29 @@ static bool has_digit(const char *text, const char *end)
     return text < end;
 }
 
+/* Which small letters a text has, in either case: bit 0 is 'a'. */
+static uint32_t letters_of(const char *text, const char *end)
+{
+    uint32_t letters = 0;
+    for (; text < end; text++) {
+        const unsigned letter = ((unsigned char)*text | 0x20u) - 'a';
+        letters |= letter < 26 ? UINT32_C(1) << letter : 0;
+    }
+    return letters;
+}
+
+/* Whether a text of these letters can fit: few patterns have no letter that a
+ * name lacks, and to match them all takes most of the time. */
+static bool may_fit(const char *pattern, uint32_t letters)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern >= 'a' && *pattern <= 'z' &&
+            !(letters >> (*pattern - 'a') & 1))
+            return false;
+    }
+    return true;
+}
+
 /* Adds what one name of a path says; returns the bytes before what matched. */
 static size_t read_name(const char *path, const char *name, size_t length,
                         bool file, struct tp_saved_place *place)
@@ -214,11 +235,13 @@ static size_t read_name(const char *path, const char *name, size_t length,
     size_t stem = length;
     if (!has_digit(above, name + length))
         return length;
+    const uint32_t letters = letters_of(above, name + length);
     for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
          row++) {
         struct tp_saved_place found;
         size_t before;
-        if (!(file ? row->file : row->directory))
+        if (!(file ? row->file : row->directory) ||
+            !may_fit(row->pattern, letters))
             continue;
         const bool both = strchr(row->pattern, '/') != NULL;
         say_nothing(&found);
@@ -229,7 +252,7 @@ static size_t read_name(const char *path, const char *name, size_t length,
         stem = before < stem ? before : stem;
         if (says_nothing(&found))
             break;
-        add(place, &found);
+        tp_saved_place_add(place, &found);
     }
     while (stem > 0 && stem < length && strchr("_-.", name[stem - 1]))
         stem--;
@@ -254,21 +277,36 @@ size_t tp_saved_stem(const char *name)
     return length;
 }
 
-void tp_saved_place_of(const char *path, bool file,
-                       struct tp_saved_place *place, size_t *stem)
+void tp_saved_place_of_name(const char *path, struct tp_saved_place *place,
+                            size_t *stem)
 {
-    enum { DIRECTORIES = 3 };
     const char *name = tp_file_base_name(path);
     say_nothing(place);
-    *stem = tp_saved_stem(name);
-    if (file)
-        *stem = read_name(path, name, *stem, true, place);
-    const char *end = name;
+    *stem = read_name(path, name, tp_saved_stem(name), true, place);
+}
+
+void tp_saved_place_of_folders(const char *path, struct tp_saved_place *place)
+{
+    enum { DIRECTORIES = 3 };
+    const char *end = tp_file_base_name(path);
+    say_nothing(place);
     for (int i = 0; i < DIRECTORIES && end > path; i++) {
         const char *at = component_before(path, end);
         read_name(path, at, (size_t)(end - 1 - at), false, place);
         end = at;
     }
+}
+
+void tp_saved_place_of(const char *path, bool file,
+                       struct tp_saved_place *place, size_t *stem)
+{
+    struct tp_saved_place folders;
+    say_nothing(place);
+    *stem = tp_saved_stem(tp_file_base_name(path));
+    if (file)
+        tp_saved_place_of_name(path, place, stem);
+    tp_saved_place_of_folders(path, &folders);
+    tp_saved_place_add(place, &folders);
 }
 
 int64_t tp_saved_rank(const struct tp_saved_place *place)

@@ -89,6 +89,8 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     run->parts = s->options.parts;
     status = tp_records_join(&s->merge.records, s->options.dims != TP_DIMS_NONE,
                              run, err);
+    if (status == TP_OK)
+        tp_state_merge_drop_rows(&s->merge);
     if (status == TP_OK && run->row_count + run->aside_count == 0)
         status = tp_fail(err, TP_E_NOT_FOUND, -1,
                          "no tensor in these states: their runs read none");

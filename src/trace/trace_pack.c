@@ -309,6 +309,21 @@ static enum tp_status unpack_list(struct unpacker *u, enum tp_trace_list list,
                                                 : fail(u, "a word of a row");
 }
 
+/* Collectives are numbered from 0 on, those of one have one number, and each
+ * begins behind an earlier one. */
+static bool are_segments(const struct tp_trace *trace)
+{
+    int64_t next = 0;
+    for (size_t i = 0; i < trace->segments.count; i++) {
+        const struct tp_segment_row *row = &trace->segments.rows[i];
+        next += row->number == next;
+        if (row->number < 0 || row->number != next - 1 || row->after < -1 ||
+            row->after >= row->number)
+            return false;
+    }
+    return true;
+}
+
 static enum tp_status unpack_settings(struct unpacker *u,
                                       struct tp_trace *trace)
 {
@@ -348,6 +363,8 @@ enum tp_status tp_trace_unpack(const struct tp_trace_packed *packed,
         status = unpack_list(&u, i, trace);
     if (status == TP_OK && u.left)
         status = fail(&u, "the length");
+    if (status == TP_OK && !are_segments(trace))
+        status = fail(&u, "what leads to a collective");
     if (status == TP_OK && !tp_trace_each_text(trace, find_text, &u))
         status = fail(&u, "the number of a text");
     trace->rank = trace->events.rank;

@@ -24,8 +24,8 @@ static size_t use_tables(const struct tp_trace *trace)
         for (size_t row = 0; row < table.row_count; row++) {
             for (size_t c = 0; c < table.column_count; c++) {
                 if (table.columns[c].type == TP_COLUMN_TEXT)
-                    seen += strlen(tp_cell_text(&table, row,
-                                                &table.columns[c]));
+                    seen +=
+                        strlen(tp_cell_text(&table, row, &table.columns[c]));
             }
         }
     }
