@@ -204,25 +204,56 @@ static bool has_digit(const char *text, const char *end)
     return text < end;
 }
 
-/* Which small letters a text has, in either case: bit 0 is 'a'. */
-static uint32_t letters_of(const char *text, const char *end)
+/* Which two characters stand side by side in a text, whatever their case. */
+struct pairs {
+    uint64_t bits[16];
+};
+
+/* Of characters that patterns have: below 32; 0: any other. */
+static unsigned sign_of(char c)
 {
-    uint32_t letters = 0;
-    for (; text < end; text++) {
-        const unsigned letter = ((unsigned char)*text | 0x20u) - 'a';
-        letters |= letter < 26 ? UINT32_C(1) << letter : 0;
+    if (c >= 'a' && c <= 'z')
+        return (unsigned)(c - 'a') + 1;
+    switch (c) {
+    case '_':
+        return 27;
+    case '-':
+        return 28;
+    case '=':
+        return 29;
+    case '.':
+        return 30;
+    case '/':
+        return 31;
+    default:
+        return 0;
     }
-    return letters;
 }
 
-/* Whether a text of these letters can fit: few patterns have no letter that a
- * name lacks, and to match them all takes most of the time. */
-static bool may_fit(const char *pattern, uint32_t letters)
+static void find_pairs(const char *text, const char *end, struct pairs *pairs)
 {
+    unsigned last = 0;
+    memset(pairs, 0, sizeof *pairs);
+    for (; text < end; text++) {
+        const bool large = *text >= 'A' && *text <= 'Z';
+        const unsigned sign = sign_of(large ? (char)(*text | 0x20) : *text);
+        const unsigned pair = last << 5 | sign;
+        pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
+        last = sign;
+    }
+}
+
+/* Whether a text with these can fit: few patterns have none that a name lacks,
+ * and to match them all takes a hundred times as long. */
+static bool may_fit(const char *pattern, const struct pairs *pairs)
+{
+    unsigned last = 0;
     for (; *pattern; pattern++) {
-        if (*pattern >= 'a' && *pattern <= 'z' &&
-            !(letters >> (*pattern - 'a') & 1))
+        const unsigned sign = sign_of(*pattern);
+        const unsigned pair = last << 5 | sign;
+        if (last && sign && !(pairs->bits[pair / 64] >> pair % 64 & 1))
             return false;
+        last = sign;
     }
     return true;
 }
@@ -235,13 +266,14 @@ static size_t read_name(const char *path, const char *name, size_t length,
     size_t stem = length;
     if (!has_digit(above, name + length))
         return length;
-    const uint32_t letters = letters_of(above, name + length);
+    struct pairs pairs;
+    find_pairs(above, name + length, &pairs);
     for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
          row++) {
         struct tp_saved_place found;
         size_t before;
         if (!(file ? row->file : row->directory) ||
-            !may_fit(row->pattern, letters))
+            !may_fit(row->pattern, &pairs))
             continue;
         const bool both = strchr(row->pattern, '/') != NULL;
         say_nothing(&found);

@@ -36,8 +36,9 @@ END
 chmod +x on
 hosts()
 {
-    ./on 10.213.7.1 mpirun --allow-run-as-root --host 10.213.7.1:2,10.213.7.2:2 \
-        -n 4 --map-by node --mca plm_rsh_agent "$PWD/on" --mca pml ob1 \
+    ./on 10.213.7.1 mpirun --allow-run-as-root -n 4 --map-by node \
+        --host 10.213.7.1:2,10.213.7.2:2 \
+        --mca plm_rsh_agent "$PWD/on" --mca pml ob1 \
         --mca btl tcp,self --mca btl_tcp_if_include wire \
         --mca oob_tcp_if_include wire --mca osc ^ucx "$@"
 }
