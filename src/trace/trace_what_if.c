@@ -315,6 +315,7 @@ void tp_what_if_settle(struct tp_trace *trace, bool alone)
         free(trace->lone_what_if.rows);
     }
     memset(&trace->lone_what_if, 0, sizeof trace->lone_what_if);
+    memset(&trace->lone_played, 0, sizeof trace->lone_played);
     trace->alone = alone;
     trace->kept = false;
 }
