@@ -51,6 +51,18 @@ extern const struct tp_place_pattern tp_place_patterns[];
 void tp_saved_place_of(const char *path, bool file,
                        struct tp_saved_place *place, size_t *stem);
 
+/* The same in two parts: what the name of the file says, and what its last
+ * three directories do, which files of one directory share; the second is added
+ * to the first. */
+void tp_saved_place_of_name(const char *path, struct tp_saved_place *place,
+                            size_t *stem);
+void tp_saved_place_of_folders(const char *path, struct tp_saved_place *place);
+
+/* Adds what is not said yet. Ranks are one thing: who is told by those of
+ * tensors and pipeline has no other. */
+void tp_saved_place_add(struct tp_saved_place *place,
+                        const struct tp_saved_place *found);
+
 /* The bytes of the last component of a path without an extension of a file of
  * tensors. */
 size_t tp_saved_stem(const char *name);

@@ -106,24 +106,31 @@ char *tp_arena_text(struct tp_arena *arena, const char *text, size_t length)
     return copy;
 }
 
-void tp_arena_reset(struct tp_arena *arena)
+/* Frees all blocks but the newest. */
+static void free_older(struct tp_arena *arena)
 {
     struct tp_arena_block *newest = arena->blocks;
-    if (!newest)
-        return;
-    while (newest->older) {
+    while (newest && newest->older) {
         struct tp_arena_block *old = newest->older;
         newest->older = old->older;
         arena->total -= old->size;
         free(old);
     }
+}
+
+void tp_arena_reset(struct tp_arena *arena)
+{
+    struct tp_arena_block *newest = arena->blocks;
+    if (!newest)
+        return;
+    free_older(arena);
     memset(newest->bytes, 0, arena->used);
     arena->used = 0;
 }
 
 void tp_arena_clear(struct tp_arena *arena)
 {
-    tp_arena_reset(arena);
+    free_older(arena);
     free(arena->blocks);
     memset(arena, 0, sizeof *arena);
 }

@@ -264,7 +264,7 @@ bool tp_text_is_utf8(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
     while (*s) {
-        size_t length = utf8_length(s);
+        const size_t length = *s < 0x80 ? 1 : utf8_length(s);
         if (length == 0)
             return false;
         s += length;

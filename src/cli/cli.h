@@ -46,6 +46,7 @@ int tp_compare_by_content(const struct tp_options *options, int argc,
                           char **argv); /* what compare does with --match */
 int tp_cmd_replay(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_merge(const struct tp_options *options, int argc, char **argv);
+int tp_merge_traces(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_inspect(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_list(const struct tp_options *options, int argc, char **argv);
 

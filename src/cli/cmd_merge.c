@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tprof-analyze merge STATE...: what several machines, or days, have read
- * becomes the tables, report, findings and figures of one run.
+ * becomes the tables, report, findings and figures of one run: of tensors
+ * here, of traces in cmd_merge_traces.c. Which of them it is says the first
+ * block of the first state, which is looked at before rights are given away.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/order.h"
+#include "cli/merged_inputs.h"
+#include "cli/option_shape.h"
 #include "cli/tensor_steps.h"
+#include "state/state_image.h"
 #include "state/state_merge.h"
 #include "tensors/join.h"
 
@@ -16,14 +17,17 @@ struct session {
     struct tp_options options;        /* with those of the states          */
     struct tp_state_merge merge;
     struct tp_memo memo;
-    struct tp_text roots;
-    char **inputs; /* the lines of roots                                   */
+    struct tp_merged_inputs inputs;
 };
 
 static enum tp_status check(void *session, struct tp_error *err)
 {
     const struct session *s = session;
-    return tp_check_options(s->tensors.frame.options, "STATE", err);
+    const struct tp_options *options = s->tensors.frame.options;
+    enum tp_status status = tp_check_options(options, "STATE", err);
+    return status == TP_OK ? tp_options_only(options, TP_FOR_TENSORS,
+                                             "states of tensors", err)
+                           : status;
 }
 
 /* Reads the states, which have to be of the same options. */
@@ -45,71 +49,13 @@ static enum tp_status read_states(struct session *s, struct tp_error *err)
     return status;
 }
 
-/* The folder that two paths lie in, one of which may be it; its length. */
-static size_t common_folder(const char *a, const char *b)
-{
-    size_t end = 0;
-    for (size_t i = 0;; i++) {
-        const bool ends = !a[i] || a[i] == '/', other = !b[i] || b[i] == '/';
-        if (ends && other)
-            end = i;
-        if (!a[i] || a[i] != b[i])
-            return end;
-    }
-}
-
-/* The folder that holds all inputs of the states, as one run over it would be
- * told; where there is none, the inputs, each once. Sorted by bytes, the first
- * and the last have the least in common. */
-static void reduce_inputs(struct session *s, size_t count)
-{
-    size_t kept = 0;
-    const size_t length =
-        count ? common_folder(s->inputs[0], s->inputs[count - 1]) : 0;
-    if (length) {
-        s->inputs[0][length] = '\0';
-        count = 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || strcmp(s->inputs[kept - 1], s->inputs[i]) != 0)
-            s->inputs[kept++] = s->inputs[i];
-    }
-    s->options.inputs = (const char **)s->inputs;
-    s->options.input_count = kept;
-}
-
-/* What the states are of. */
-static enum tp_status name_inputs(struct session *s, struct tp_error *err)
-{
-    const struct tp_state_merge *merge = &s->merge;
-    size_t lines = 0;
-    for (size_t i = 0; i < merge->count; i++)
-        tp_text_add(&s->roots, "%s", merge->states[i].roots);
-    if (s->roots.failed)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < s->roots.length; i++)
-        lines += s->roots.data[i] == '\n';
-    s->inputs = calloc(lines + 1, sizeof *s->inputs);
-    if (!s->inputs)
-        return tp_fail_memory(err);
-    char *at = s->roots.data;
-    for (size_t i = 0; i < lines; i++) {
-        s->inputs[i] = at;
-        at = strchr(at, '\n');
-        *at++ = '\0';
-    }
-    tp_sort_text((const char **)s->inputs, lines);
-    reduce_inputs(s, lines);
-    return TP_OK;
-}
-
 /* From here on the options are those of the runs that were merged. */
 static enum tp_status take_options(struct session *s, struct tp_error *err)
 {
     s->options = *s->tensors.frame.options;
     s->tensors.frame.options = &s->options;
-    enum tp_status status =
-        tp_options_take(&s->options, s->merge.states[0].options, err);
+    enum tp_status status = tp_options_take(&s->options, TP_FOR_TENSORS,
+                                            s->merge.states[0].options, err);
     if (status == TP_OK)
         status = tp_tensor_plan(&s->tensors, err);
     if (status == TP_OK && s->merge.casts > s->tensors.plan.count)
@@ -118,7 +64,10 @@ static enum tp_status take_options(struct session *s, struct tp_error *err)
                          "not ask for");
     if (status != TP_OK)
         tp_error_in_file(err, s->merge.paths[0]);
-    return status == TP_OK ? name_inputs(s, err) : status;
+    for (size_t i = 0; i < s->merge.count; i++)
+        tp_merged_inputs_add(&s->inputs, s->merge.states[i].roots);
+    return status == TP_OK ? tp_merged_inputs_set(&s->inputs, &s->options, err)
+                           : status;
 }
 
 static enum tp_status merge_states(void *session, struct tp_error *err)
@@ -140,6 +89,8 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     run->parts = s->options.parts;
     status = tp_records_join(&s->merge.records, s->options.dims != TP_DIMS_NONE,
                              run, err);
+    if (status == TP_OK)
+        tp_state_merge_drop_rows(&s->merge);
     if (status == TP_OK && run->row_count + run->aside_count == 0)
         status = tp_fail(err, TP_E_NOT_FOUND, -1,
                          "no tensor in these states: their runs read none");
@@ -154,17 +105,9 @@ static void add_text(const void *session, const struct tp_report_style *style,
     tp_tensor_text(session, style, text);
     if (style->file)
         return;
-    tp_text_add(text,
-                "\nMerged\n  %zu state%s, %zu file%s; %zu in several states, "
-                "counted once",
-                merge->count, merge->count == 1 ? "" : "s",
-                merge->records.count, merge->records.count == 1 ? "" : "s",
-                merge->twice);
-    if (merge->twice) {
-        tp_text_add(text, ". First: ");
-        tp_text_printable(text, merge->first_twice);
-    }
-    tp_text_add(text, "\n");
+    const struct tp_merged_count count = {merge->count, merge->records.count,
+                                          merge->twice, merge->first_twice};
+    tp_merged_text(&count, text);
 }
 
 static void clear(void *session)
@@ -173,8 +116,7 @@ static void clear(void *session)
     tp_tensor_clear(&s->tensors);
     tp_state_merge_clear(&s->merge);
     tp_memo_clear(&s->memo);
-    tp_text_clear(&s->roots);
-    free(s->inputs);
+    tp_merged_inputs_clear(&s->inputs);
 }
 
 int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
@@ -195,6 +137,8 @@ int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
         .lost = tp_tensor_lost,
         .clear = clear,
     };
+    if (options->input_count && tp_state_image_holds_traces(options->inputs[0]))
+        return tp_merge_traces(options, argc, argv);
     struct session s = {.tensors = {.frame = {.options = options}}};
     tp_memo_init(&s.memo);
     return tp_frame_run(&steps, &s, argc, argv);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/option_shape.h"
 #include "state/state_fold.h"
 
 /* The line at `*at`, which is moved behind it. */
@@ -70,13 +71,12 @@ static enum tp_status write_first(struct tp_kept *kept, struct tp_error *err)
     return tp_state_write(kept->options->state, &header, &none, NULL, err);
 }
 
-/* Where this process keeps what it reads. */
-static void choose_path(const struct tp_options *options, struct tp_kept *kept)
+void tp_kept_path(const struct tp_options *options, struct tp_text *path)
 {
     if (options->world && options->world->rank > 0)
-        tp_state_side(options->state, options->world->rank, &kept->path);
+        tp_state_side(options->state, options->world->rank, path);
     else
-        tp_text_add(&kept->path, "%s", options->state);
+        tp_text_add(path, "%s", options->state);
 }
 
 /* What earlier runs kept. */
@@ -107,7 +107,7 @@ enum tp_status tp_kept_open(const struct tp_options *options,
 {
     kept->options = options;
     tp_memo_init(&kept->memo);
-    tp_options_shape(options, &kept->shape);
+    tp_options_shape(options, TP_FOR_TENSORS, &kept->shape);
     for (size_t i = 0; i < options->input_count; i++)
         tp_text_add(&kept->roots, "%s\n", options->inputs[i]);
     kept->known.records.arena = &run->arena;
@@ -117,7 +117,7 @@ enum tp_status tp_kept_open(const struct tp_options *options,
                                               .seconds = options->state_every,
                                               .keep = keep,
                                               .context = kept};
-    choose_path(options, kept);
+    tp_kept_path(options, &kept->path);
     enum tp_status status = TP_OK;
     if (kept->path.failed || kept->shape.failed || kept->roots.failed)
         status = tp_fail_memory(err);
@@ -143,19 +143,15 @@ static void add_count(struct tp_text *text, size_t count, const char *what)
     tp_text_add(text, "%zu %s%s", count, what, count == 1 ? "" : "s");
 }
 
-void tp_kept_text(const struct tp_kept *kept, struct tp_text *text)
+void tp_reused_text(const struct tp_reused *reused, const char *state,
+                    const char *rest, struct tp_text *text)
 {
-    const struct tp_reused *reused = &kept->reused;
-    if (!kept->options)
-        return;
     tp_text_add(text, "\nState\n  ");
-    tp_text_printable(text, kept->options->state);
+    tp_text_printable(text, state);
     tp_text_add(text, ": ");
     add_count(text, reused->known, "file");
-    tp_text_add(text, " known, %zu read (%" PRIu64 " bytes), ", reused->read,
-                reused->bytes);
-    add_count(text, kept->memo.made, "tensor");
-    tp_text_add(text, " read again\n");
+    tp_text_add(text, " known, %zu read (%" PRIu64 " bytes)%s\n", reused->read,
+                reused->bytes, rest);
     if (reused->gone) {
         tp_text_add(text, "  ");
         add_count(text, reused->gone, "file");
@@ -163,6 +159,20 @@ void tp_kept_text(const struct tp_kept *kept, struct tp_text *text)
         tp_text_printable(text, reused->first_gone);
         tp_text_add(text, "\n");
     }
+}
+
+void tp_kept_text(const struct tp_kept *kept, struct tp_text *text)
+{
+    struct tp_text again = {0};
+    if (!kept->options)
+        return;
+    tp_text_add(&again, ", ");
+    add_count(&again, kept->memo.made, "tensor");
+    tp_text_add(&again, " read again");
+    tp_reused_text(&kept->reused, kept->options->state, tp_text_get(&again),
+                   text);
+    text->failed |= again.failed;
+    tp_text_clear(&again);
 }
 
 void tp_kept_clear(struct tp_kept *kept)

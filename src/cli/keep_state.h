@@ -43,6 +43,12 @@ void tp_kept_text(const struct tp_kept *kept, struct tp_text *text);
 /* Releases what was kept, once the run is over. */
 void tp_kept_clear(struct tp_kept *kept);
 
+/* What states of tensors and of traces have in common: where this process keeps
+ * what it reads, and what is said of that; `rest` follows. */
+void tp_kept_path(const struct tp_options *options, struct tp_text *path);
+void tp_reused_text(const struct tp_reused *reused, const char *state,
+                    const char *rest, struct tp_text *text);
+
 /* The first difference of options that shape rows, TP_E_USAGE; `theirs` are
  * those of `what`. */
 enum tp_status tp_compare_shapes(const char *ours, const char *theirs,

@@ -166,12 +166,13 @@ static enum tp_status check_world(const struct tp_command *command,
                                   const struct tp_options *options,
                                   struct tp_error *err)
 {
-    return !options->world || command->bit == TP_FOR_TENSORS
+    const bool traces = command->bit == TP_FOR_TRACE && !options->compare;
+    return !options->world || command->bit == TP_FOR_TENSORS || traces
                ? TP_OK
                : tp_fail(err, TP_E_USAGE, -1,
-                         "%s is not for several processes: start it with "
+                         "%s%s is not for several processes: start it with "
                          "tprof-analyze, without mpirun",
-                         command->name);
+                         command->name, options->compare ? " --compare" : "");
 }
 
 static int run_command(const struct tp_world *world, int argc, char **argv)

@@ -126,6 +126,12 @@ void tp_option_add_value(const void *slot, const struct tp_option *row,
 {
     const char *word = NULL;
     int member;
+    uint64_t count;
+    if (row->kind == TP_OPTION_COUNT) {
+        memcpy(&count, slot, sizeof count);
+        tp_text_add(text, "%" PRIu64, count);
+        return;
+    }
     if (row->kind == TP_OPTION_TEXT) {
         memcpy(&word, slot, sizeof word);
     } else if (row->kind == TP_OPTION_FLAG) {

@@ -36,7 +36,7 @@ struct tp_option {
     const char *help;         /* one line                                    */
     enum tp_option_kind kind;
     unsigned commands;  /* TP_FOR_...                                  */
-    bool shapes;        /* rows of tensors depend on it                */
+    bool shapes;        /* rows depend on it                           */
     size_t offset;      /* of its value in struct tp_options           */
     double least, most; /* COUNT, REAL, BYTES: what is allowed         */
 };
@@ -53,8 +53,8 @@ void tp_option_add_words(const struct tp_option *row, struct tp_text *text);
 enum tp_status tp_option_set(void *slot, const struct tp_option *row,
                              const char *value, struct tp_error *err);
 
-/* Adds a value as one would give it, of a flag "yes" or "no"; numbers are none
- * of those that shape rows. */
+/* Adds a value as one would give it, of a flag "yes" or "no"; of numbers only
+ * counts are among those that shape rows. */
 void tp_option_add_value(const void *slot, const struct tp_option *row,
                          struct tp_text *text);
 

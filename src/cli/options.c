@@ -37,7 +37,8 @@ static const struct tp_option_choice group_choices[] = {
     {"none", TP_GROUP_NONE},
     {"shape", TP_GROUP_SHAPE},
     {"stack", TP_GROUP_STACK},
-    {"module", TP_GROUP_MODULE}, {NULL, 0}};
+    {"module", TP_GROUP_MODULE},
+    {NULL, 0}};
 static const char *const forms[] = {"text", "json", NULL};
 static const char *const check_forms[] = {"text", "json", "sarif", NULL};
 static const char *const pairs_modes[] = {"all", "base", "none", NULL};
@@ -171,12 +172,14 @@ const struct tp_option tp_option_table[] = {
      TEXT(gpu, "NAME"),
      .shown = "by the trace",
      .help = "device of 'list gpus' for the roofs",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE,
+     .shapes = true},
     {.name = "group_by",
      CHOICE(group_by, group_choices),
      .initial = "none",
      .help = "tables of operators by this, too",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE,
+     .shapes = true},
     {.name = "handler_type",
      TEXT(handler_type, "check|fix"),
      .shown = "check",
@@ -290,7 +293,8 @@ const struct tp_option tp_option_table[] = {
     {.name = "peak",
      TEXT(peaks, "NAME=VALUE"),
      .help = "a roof of the GPU: TFLOP/s or GB/s; may be repeated",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE,
+     .shapes = true},
     {.name = "pert_mode",
      TEXT(pert_mode, "LIST"),
      .shown = "improve_precision",
@@ -355,21 +359,22 @@ const struct tp_option tp_option_table[] = {
      TEXT(sort, "COLUMN"),
      .shown = "self CUDA time",
      .help = "column that orders the operators",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE | TP_FOR_MERGE},
     {.name = "stack_depth",
      NUMBER(COUNT, "N", stack_depth, 1, 1000),
      .initial = "5",
      .help = "frames that --group_by stack tells apart",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE,
+     .shapes = true},
     {.name = "state",
      TEXT(state, "FILE"),
      .help = "keep what was read, and read only what is new",
-     .commands = TP_FOR_TENSORS},
+     .commands = TP_FOR_TENSORS | TP_FOR_TRACE},
     {.name = "state_every",
      NUMBER(REAL, "SECONDS", state_every, 0, 86400),
      .initial = "30",
      .help = "how often the state is written meanwhile",
-     .commands = TP_FOR_TENSORS},
+     .commands = TP_FOR_TENSORS | TP_FOR_TRACE},
     {.name = "step",
      TEXT(steps, "LIST"),
      .shown = "all",
@@ -388,12 +393,12 @@ const struct tp_option tp_option_table[] = {
     {.name = "threshold",
      TEXT(thresholds, "NAME=VALUE"),
      .help = "change a threshold of 'list rules'; may be repeated",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE | TP_FOR_MERGE},
     {.name = "top",
      NUMBER(COUNT, "N", top, 1, 1000000),
      .initial = "10",
      .help = "operators and kernels to list",
-     .commands = TP_FOR_TRACE},
+     .commands = TP_FOR_TRACE | TP_FOR_MERGE},
     {.name = "trace_dir",
      TEXT(inputs, "DIR"),
      .help = "directory with profiler traces; may be repeated",
@@ -578,35 +583,38 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
     return status == TP_OK ? add_default_input(command, options, err) : status;
 }
 
-void tp_options_shape(const struct tp_options *options, struct tp_text *lines)
+/* A value, or several of a list, with blanks between. */
+static enum tp_status take_value(struct tp_options *options,
+                                 const struct tp_option *row, char *value,
+                                 struct tp_error *err)
 {
-    for (const struct tp_option *row = tp_option_table; row->name; row++) {
-        if (!row->shapes)
-            continue;
-        tp_text_add(lines, "%s=", row->name);
-        tp_option_add_value((const char *)options + row->offset, row, lines);
-        tp_text_add(lines, "\n");
+    enum tp_status status = TP_OK;
+    while (row->offset == AT(peaks) && strchr(value, ' ') && status == TP_OK) {
+        char *end = strchr(value, ' ');
+        *end = '\0';
+        status = set_value(options, row, value, err);
+        value = end + 1;
     }
+    return status == TP_OK ? set_value(options, row, value, err) : status;
 }
 
-enum tp_status tp_options_take(struct tp_options *options, char *lines,
-                               struct tp_error *err)
+enum tp_status tp_options_take(struct tp_options *options, unsigned command,
+                               char *lines, struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     for (char *at = lines, *end; (end = strchr(at, '\n')) && status == TP_OK;
          at = end + 1) {
         *end = '\0';
         char *value = at + strcspn(at, "=");
-        const struct tp_option *row =
-            find(at, (size_t)(value - at), TP_FOR_TENSORS);
+        const struct tp_option *row = find(at, (size_t)(value - at), command);
         value += *value == '=';
-        if (!row || !row->shapes)
+        if (!row || !row->shapes || !(row->commands & command))
             status = tp_fail(err, TP_E_UNSUPPORTED, -1,
                              "made with an option that is not known: %s", at);
         else if (row->kind == TP_OPTION_FLAG)
             *(bool *)((char *)options + row->offset) = !strcmp(value, "yes");
         else if (*value)
-            status = set_value(options, row, value, err);
+            status = take_value(options, row, value, err);
     }
     return status;
 }

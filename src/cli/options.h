@@ -146,13 +146,10 @@ void tp_options_clear(struct tp_options *options);
 /* Whether the command line has the option of that name. */
 bool tp_options_given(const struct tp_options *options, const char *name);
 
-/* Adds the options that rows of tensors depend on, as lines "name=value". */
-void tp_options_shape(const struct tp_options *options, struct tp_text *lines);
-
-/* Sets options from such lines, which are cut and have to stay. Fails where an
- * option or a value is not known. */
-enum tp_status tp_options_take(struct tp_options *options, char *lines,
-                               struct tp_error *err);
+/* Sets options from lines as of tp_options_shape, which are cut and have to
+ * stay. Fails where an option or a value is not known. */
+enum tp_status tp_options_take(struct tp_options *options, unsigned command,
+                               char *lines, struct tp_error *err);
 
 /* Jobs to run: the option, or the number of processors. */
 unsigned tp_options_jobs(const struct tp_options *options);

@@ -16,9 +16,9 @@ void tp_state_side(const char *path, unsigned rank, struct tp_text *side)
     tp_text_add(side, "%s%s%u", path, mark, rank);
 }
 
-/* The files beside a state, sorted. */
-static enum tp_status find_sides(const char *path, struct tp_found_list *sides,
-                                 struct tp_error *err)
+enum tp_status tp_state_find_sides(const char *path,
+                                   struct tp_found_list *sides,
+                                   struct tp_error *err)
 {
     struct tp_text stem = {0};
     tp_text_add(&stem, "%s%s", path, mark);
@@ -32,7 +32,7 @@ static enum tp_status find_sides(const char *path, struct tp_found_list *sides,
 void tp_state_drop_sides(const char *path)
 {
     struct tp_found_list sides = {0};
-    find_sides(path, &sides, NULL);
+    tp_state_find_sides(path, &sides, NULL);
     for (size_t i = 0; i < sides.count; i++)
         unlink(sides.files[i].path);
     tp_found_clear(&sides);
@@ -72,8 +72,8 @@ static int compare_records(const void *left, const void *right)
 }
 
 /* The records of all states, each path once, in order. */
-static enum tp_status join_records(const struct fold *f,
-                                   struct tp_records *all, struct tp_error *err)
+static enum tp_status join_records(const struct fold *f, struct tp_records *all,
+                                   struct tp_error *err)
 {
     size_t count = 0;
     for (size_t i = 0; i < f->count; i++)
@@ -133,7 +133,7 @@ enum tp_status tp_state_fold(const char *path, struct tp_error *err)
 {
     struct tp_found_list sides = {0};
     struct fold f = {.count = 0};
-    enum tp_status status = find_sides(path, &sides, err);
+    enum tp_status status = tp_state_find_sides(path, &sides, err);
     tp_memo_init(&f.memo);
     if (status == TP_OK && sides.count)
         status = fold_all(&f, path, &sides, err);

@@ -2,6 +2,7 @@
 #ifndef TP_STATE_STATE_FOLD_H
 #define TP_STATE_STATE_FOLD_H
 
+#include "base/file.h"
 #include "base/text.h"
 #include "state/state.h"
 
@@ -13,6 +14,11 @@
 
 /* The name of the file of a process. */
 void tp_state_side(const char *path, unsigned rank, struct tp_text *side);
+
+/* The files beside a state, sorted, to an empty list. TP_E_MEMORY. */
+enum tp_status tp_state_find_sides(const char *path,
+                                   struct tp_found_list *sides,
+                                   struct tp_error *err);
 
 /*
  * Adds what stands beside a state to it, and removes it there. Nothing happens

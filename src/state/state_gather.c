@@ -26,9 +26,9 @@ static struct tp_records own_records(const struct tp_records *records)
     return own;
 }
 
-static enum tp_status send_image(const struct tp_world *world,
-                                 const struct tp_state_image *image,
-                                 struct tp_error *err)
+enum tp_status tp_state_send_image(const struct tp_world *world,
+                                   const struct tp_state_image *image,
+                                   struct tp_error *err)
 {
     uint64_t sizes[TP_STATE_PARTS];
     for (int i = 0; i < TP_STATE_PARTS; i++)
@@ -53,15 +53,15 @@ static enum tp_status send_records(const struct tp_world *world,
                   : tp_fail_memory(err);
     free(own.items);
     if (status == TP_OK)
-        status = send_image(world, &image, err);
+        status = tp_state_send_image(world, &image, err);
     tp_state_image_clear(&image);
     return status;
 }
 
-static enum tp_status receive_image(const struct tp_world *world, unsigned from,
-                                    struct tp_arena *arena,
-                                    struct tp_state_image *image,
-                                    struct tp_error *err)
+enum tp_status tp_state_receive_image(const struct tp_world *world,
+                                      unsigned from, struct tp_arena *arena,
+                                      struct tp_state_image *image,
+                                      struct tp_error *err)
 {
     uint64_t sizes[TP_STATE_PARTS];
     enum tp_status status =
@@ -98,14 +98,13 @@ static void take_records(const struct tp_records *from,
 }
 
 static enum tp_status receive_records(const struct tp_world *world,
-                                      unsigned from,
-                                      struct tp_records *records,
+                                      unsigned from, struct tp_records *records,
                                       struct tp_state *state,
                                       struct tp_error *err)
 {
     struct tp_state_image image = {.whole = true};
     enum tp_status status =
-        receive_image(world, from, records->arena, &image, err);
+        tp_state_receive_image(world, from, records->arena, &image, err);
     state->records.arena = records->arena;
     state->records.texts = records->texts;
     if (status == TP_OK)

@@ -22,6 +22,16 @@ struct tp_state_gather {
 enum tp_status tp_state_gather(void *gather, struct tp_records *records,
                                struct tp_error *err);
 
+/* Sends an image to rank 0; receives one there, what rows point to into the
+ * arena. Clear the image in any case. As the world fails, or TP_E_MEMORY. */
+enum tp_status tp_state_send_image(const struct tp_world *world,
+                                   const struct tp_state_image *image,
+                                   struct tp_error *err);
+enum tp_status tp_state_receive_image(const struct tp_world *world,
+                                      unsigned from, struct tp_arena *arena,
+                                      struct tp_state_image *image,
+                                      struct tp_error *err);
+
 /* Releases what it owns, once the records are joined. */
 void tp_state_gather_clear(struct tp_state_gather *gather);
 

@@ -153,8 +153,8 @@ static hid_t make_set(hid_t file, int part, hid_t type, hsize_t count,
                 H5Pset_obj_track_times(properties, false) >= 0;
     if (done && deflated)
         done = H5Pset_chunk(properties, 1, &count) >= 0 &&
-               H5Pset_filter(properties, H5Z_FILTER_DEFLATE,
-                             H5Z_FLAG_MANDATORY, 1, &level) >= 0;
+               H5Pset_filter(properties, H5Z_FILTER_DEFLATE, H5Z_FLAG_MANDATORY,
+                             1, &level) >= 0;
     const hid_t set = done ? H5Dcreate2(file, part_names[part], type, space,
                                         H5P_DEFAULT, properties, H5P_DEFAULT)
                            : -1;
@@ -283,13 +283,13 @@ static bool write_block(const char *path, const struct tp_state_image *image,
     if (fd < 0)
         return false;
     bool done = fstat(fd, &info) == 0 && find_parts(fd, stored, places);
-    tp_state_layout(layout);
+    tp_state_layout(image->traces, layout);
     size_t used = (size_t)snprintf(
         block, sizeof block,
-        "tprof-analyze state\nschema %d\nlayout %s\nwhole %s\nbytes %" PRIu64
-        "\n",
-        TP_STATE_SCHEMA, layout, image->whole ? "yes" : "no",
-        done ? (uint64_t)info.st_size : 0);
+        "tprof-analyze state\nschema %d\nlayout %s\n%swhole %s\nbytes "
+        "%" PRIu64 "\n",
+        TP_STATE_SCHEMA, layout, image->traces ? "holds traces\n" : "",
+        image->whole ? "yes" : "no", done ? (uint64_t)info.st_size : 0);
     for (int i = 0; i < TP_STATE_PARTS; i++)
         used += (size_t)snprintf(
             block + used, sizeof block - used,
@@ -369,16 +369,33 @@ static void line_of(const char *block, const char *name, char value[64])
     }
 }
 
-static enum tp_status check_block(const char *block, struct tp_error *err)
+static const char first_line[] = "tprof-analyze state\n";
+
+static enum tp_status check_holds(const char *block, bool traces,
+                                  struct tp_error *err)
+{
+    char holds[64];
+    line_of(block, "holds", holds);
+    if ((strcmp(holds, "traces") == 0) == traces)
+        return TP_OK;
+    return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                   traces ? "a state of tensors, not of traces"
+                          : "a state of traces, not of tensors");
+}
+
+static enum tp_status check_block(const char *block, bool traces,
+                                  struct tp_error *err)
 {
     char schema[64], layout[64], ours[TP_STATE_LAYOUT_BYTES];
-    if (strncmp(block, "tprof-analyze state\n", 20) != 0)
+    if (strncmp(block, first_line, strlen(first_line)) != 0)
         return tp_fail(err, TP_E_UNSUPPORTED, 0,
                        "no state of this program: it does not begin with "
                        "\"tprof-analyze state\"");
+    if (check_holds(block, traces, err) != TP_OK)
+        return TP_E_UNSUPPORTED;
     line_of(block, "schema", schema);
     line_of(block, "layout", layout);
-    tp_state_layout(ours);
+    tp_state_layout(traces, ours);
     if (strtol(schema, NULL, 10) != TP_STATE_SCHEMA)
         return tp_fail(err, TP_E_UNSUPPORTED, 0,
                        "a state of schema %s; this program reads and writes "
@@ -567,7 +584,7 @@ static enum tp_status read_file(struct input *in, struct tp_state_image *image)
     const ssize_t got = pread(in->fd, block, BLOCK, 0);
     if (got < 0 || fstat(in->fd, &info) != 0)
         return tp_fail_errno(in->err, "cannot read it");
-    enum tp_status status = check_block(block, in->err);
+    enum tp_status status = check_block(block, image->traces, in->err);
     if (status != TP_OK)
         return status;
     line_of(block, "bytes", bytes);
@@ -596,4 +613,17 @@ enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
     enum tp_status status = read_file(&in, image);
     close(in.fd);
     return status;
+}
+
+bool tp_state_image_holds_traces(const char *path)
+{
+    char block[BLOCK + 1] = "", holds[64] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (pread(fd, block, BLOCK, 0) > 0 &&
+        strncmp(block, first_line, strlen(first_line)) == 0)
+        line_of(block, "holds", holds);
+    close(fd);
+    return strcmp(holds, "traces") == 0;
 }

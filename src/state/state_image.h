@@ -15,10 +15,10 @@
  * meaning is that of state_members.h. The file is
  *
  *     1024 bytes  lines of text: "tprof-analyze state", "schema N",
- *                 "layout ...", "whole yes|no", "bytes N" of the file, "part
- *                 NAME OFFSET BYTES FULL" for each part, which is deflated
- *                 unless both sizes are equal, and "crc32 ..." of all but this
- *                 line
+ *                 "layout ...", "holds traces" if it does, "whole yes|no",
+ *                 "bytes N" of the file, "part NAME OFFSET BYTES FULL" for each
+ *                 part, which is deflated unless both sizes are equal, and
+ *                 "crc32 ..." of all but this line
  *     HDF5        the parts as datasets
  *
  * so that h5py and h5dump read it, as a user block goes before, and we do by
@@ -37,7 +37,9 @@ struct tp_state_bytes {
 
 struct tp_state_image {
     struct tp_state_bytes parts[TP_STATE_PARTS];
-    bool whole; /* as tp_state_header has it                               */
+    bool whole;  /* as tp_state_header has it                              */
+    bool traces; /* of traces, as trace_state.h has them; to be set before an
+                    image is read, too                                     */
 };
 
 /* Releases all; empty afterwards. */
@@ -63,10 +65,15 @@ enum tp_status tp_state_image_write(const char *path,
                                     const struct tp_state_image *image,
                                     struct tp_error *err);
 
+/* Whether a file begins as a state of traces does; false where it cannot be
+ * read. */
+bool tp_state_image_holds_traces(const char *path);
+
 /*
  * Reads a file; what rows point to goes to the arena. TP_E_NOT_FOUND: it is not
- * there. TP_E_UNSUPPORTED: it is no state, or one of another version or layout;
- * TP_E_DAMAGED: it is cut off or changed. TP_E_IO, TP_E_MEMORY.
+ * there. TP_E_UNSUPPORTED: it is no state, or one of other inputs, of another
+ * version or layout; TP_E_DAMAGED: it is cut off or changed. TP_E_IO,
+ * TP_E_MEMORY.
  */
 enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
                                    struct tp_state_image *image,

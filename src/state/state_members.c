@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/state_members.h"
 
-#include <stdbool.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "tensors/memo.h"
 #include "tensors/quantised.h"
 #include "tensors/record.h"
+#include "trace/trace_pack.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 #define MEMBERS(list, type)                \
@@ -135,8 +136,13 @@ const struct tp_state_members *tp_state_members_of(int part)
     }
 }
 
-void tp_state_layout(char text[TP_STATE_LAYOUT_BYTES])
+void tp_state_layout(bool traces, char text[TP_STATE_LAYOUT_BYTES])
 {
+    if (traces) {
+        snprintf(text, TP_STATE_LAYOUT_BYTES, "%016" PRIx64,
+                 tp_trace_pack_layout());
+        return;
+    }
     const uint32_t order = 0x04030201; /* of bytes */
     snprintf(text, TP_STATE_LAYOUT_BYTES, "%zu.%zu.%zu.%zu.%zu.%d",
              sizeof(struct tp_packed), sizeof(struct tp_dims),

@@ -2,6 +2,7 @@
 #ifndef TP_STATE_STATE_MEMBERS_H
 #define TP_STATE_STATE_MEMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,8 +65,9 @@ extern const struct tp_state_members tp_state_row, tp_state_file,
 /* The members of a part of words (enum tp_state_part), NULL of other parts. */
 const struct tp_state_members *tp_state_members_of(int part);
 
-/* Adds to a text what the layout of structs is that are kept as they are. */
+/* What the layout of structs is that are kept as they are, of tensors or of
+ * traces. */
 enum { TP_STATE_LAYOUT_BYTES = 64 };
-void tp_state_layout(char text[TP_STATE_LAYOUT_BYTES]);
+void tp_state_layout(bool traces, char text[TP_STATE_LAYOUT_BYTES]);
 
 #endif

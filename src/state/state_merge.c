@@ -254,6 +254,19 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
     return TP_OK;
 }
 
+void tp_state_merge_drop_rows(struct tp_state_merge *merge)
+{
+    for (size_t i = 0; i < merge->count; i++) {
+        struct tp_records *its = &merge->states[i].records;
+        for (size_t k = 0; k < its->count; k++) {
+            its->items[k].rows = NULL;
+            its->items[k].row_count = 0;
+        }
+        free(its->all_rows);
+        its->all_rows = NULL;
+    }
+}
+
 void tp_state_merge_clear(struct tp_state_merge *merge)
 {
     tp_records_clear(&merge->records);

@@ -54,6 +54,10 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
                                     struct tp_found_list *files,
                                     struct tp_error *err);
 
+/* Releases the rows, once they were copied to a run: what they point to stays.
+ */
+void tp_state_merge_drop_rows(struct tp_state_merge *merge);
+
 /* Releases what it owns. */
 void tp_state_merge_clear(struct tp_state_merge *merge);
 

@@ -15,6 +15,7 @@
 #include "state/state_image.h"
 #include "state/state_members.h"
 #include "state/state_numbers.h"
+#include "state/state_texts.h"
 
 /* The parts being read, and how far. */
 struct reader {
@@ -43,14 +44,6 @@ static enum tp_status fail(const struct reader *r, const char *what)
 }
 
 /* --- texts ---------------------------------------------------------------- */
-
-static size_t count_texts(const struct tp_state_bytes *part)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < part->size; i++)
-        count += !part->data[i];
-    return part->size == 0 || !part->data[part->size - 1] ? count : SIZE_MAX;
-}
 
 /* What rows point to is the arena's, unless an image was made otherwise. */
 static enum tp_status keep_part(struct reader *r, enum tp_state_part part)
@@ -92,23 +85,6 @@ static enum tp_status intern_words(struct reader *r)
         intern_texts(r, &shared->texts, &shared->arena, &r->words);
     pthread_mutex_unlock(&shared->lock);
     return status;
-}
-
-/* The texts of a part, where they lie. */
-static enum tp_status read_texts(struct reader *r, enum tp_state_part part,
-                                 struct tp_state_words *texts)
-{
-    const struct tp_state_bytes *bytes = &r->image->parts[part];
-    texts->count = count_texts(bytes);
-    if (texts->count == SIZE_MAX)
-        return fail(r, "the end of its texts");
-    texts->texts = calloc(texts->count + 1, sizeof *texts->texts);
-    if (!texts->texts)
-        return tp_fail_memory(r->err);
-    const char *at = (const char *)bytes->data;
-    for (size_t i = 0; i < texts->count; at += strlen(at) + 1, i++)
-        texts->texts[i] = at;
-    return TP_OK;
 }
 
 /* --- members -------------------------------------------------------------- */
@@ -375,11 +351,13 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     if (status == TP_OK)
         status = keep_part(r, TP_STATE_AXES);
     if (status == TP_OK)
-        status = read_texts(r, TP_STATE_WORDS, &r->words);
+        status = tp_state_texts_view(&r->image->parts[TP_STATE_WORDS],
+                                     &r->words, r->err);
     if (status == TP_OK)
         status = intern_words(r);
     if (status == TP_OK)
-        status = read_texts(r, TP_STATE_NAMES, &r->names);
+        status = tp_state_texts_view(&r->image->parts[TP_STATE_NAMES],
+                                     &r->names, r->err);
     r->last_target = UINT64_MAX;
     r->numbers = (struct tp_state_reader){
         .numbers = &r->image->parts[TP_STATE_NUMBERS], .words = r->words};
@@ -397,25 +375,16 @@ static enum tp_status read_all(struct reader *r, struct tp_memo *memo)
     return status;
 }
 
-/* A text of the header. */
-static enum tp_status read_header(const struct reader *r,
-                                  enum tp_state_part part, char **text)
-{
-    const struct tp_state_bytes *bytes = &r->image->parts[part];
-    if (count_texts(bytes) != 1)
-        return fail(r, "its header");
-    *text = strdup((const char *)bytes->data);
-    return *text ? TP_OK : tp_fail_memory(r->err);
-}
-
 enum tp_status tp_state_decode(struct tp_state_image *image,
                                struct tp_state *state, struct tp_memo *memo,
                                struct tp_error *err)
 {
     struct reader r = {.image = image, .state = state, .err = err};
-    enum tp_status status = read_header(&r, TP_STATE_OPTIONS, &state->options);
+    enum tp_status status = tp_state_text_copy(&image->parts[TP_STATE_OPTIONS],
+                                               &state->options, err);
     if (status == TP_OK)
-        status = read_header(&r, TP_STATE_ROOTS, &state->roots);
+        status = tp_state_text_copy(&image->parts[TP_STATE_ROOTS],
+                                    &state->roots, err);
     if (status == TP_OK)
         status = read_all(&r, memo);
     free(r.words.texts);

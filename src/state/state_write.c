@@ -13,85 +13,20 @@
 #include "state/state_image.h"
 #include "state/state_members.h"
 #include "state/state_numbers.h"
-
-/* Numbers of texts by their pointers; a power of two slots. */
-struct numbering {
-    struct numbered {
-        const char *text;
-        uint64_t number;
-    } * slots;
-    size_t count, capacity;
-    struct tp_state_bytes *part;
-};
+#include "state/state_texts.h"
 
 struct writer {
     struct tp_state_image image;
-    struct numbering words, names;
+    struct tp_state_numbers words, names;
     struct tp_error *err;
 };
-
-static struct numbered *slot_of(const struct numbering *set, const char *text)
-{
-    const uint64_t hash = (uint64_t)(uintptr_t)text * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(hash >> 20) & (set->capacity - 1);
-    while (set->slots[slot].text && set->slots[slot].text != text)
-        slot = (slot + 1) & (set->capacity - 1);
-    return &set->slots[slot];
-}
-
-static bool make_room(struct numbering *set)
-{
-    if (2 * (set->count + 1) <= set->capacity)
-        return true;
-    struct numbering bigger = {.capacity =
-                                   set->capacity ? 2 * set->capacity : 256};
-    bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
-    if (!bigger.slots)
-        return false;
-    for (size_t i = 0; i < set->capacity; i++) {
-        if (set->slots[i].text)
-            *slot_of(&bigger, set->slots[i].text) = set->slots[i];
-    }
-    free(set->slots);
-    set->slots = bigger.slots;
-    set->capacity = bigger.capacity;
-    return true;
-}
-
-/* Texts stand one behind the other, without room between. */
-static enum tp_status add_text(struct tp_state_bytes *part, const char *text,
-                               struct tp_error *err)
-{
-    const size_t size = strlen(text) + 1;
-    if (tp_grow(&part->data, &part->capacity, part->size + size, 1, err) !=
-        TP_OK)
-        return TP_E_MEMORY;
-    memcpy(part->data + part->size, text, size);
-    part->size += size;
-    return TP_OK;
-}
-
-static enum tp_status number_of(struct numbering *set, const char *text,
-                                uint64_t *number, struct tp_error *err)
-{
-    if (!make_room(set))
-        return tp_fail_memory(err);
-    struct numbered *slot = slot_of(set, text);
-    if (!slot->text) {
-        if (add_text(set->part, text, err) != TP_OK)
-            return TP_E_MEMORY;
-        *slot = (struct numbered){text, set->count++};
-    }
-    *number = slot->number;
-    return TP_OK;
-}
 
 /* A word of the numbering, for texts of what is packed. */
 static enum tp_status number_word(void *context, const char *text,
                                   uint64_t *number, struct tp_error *err)
 {
     struct writer *w = context;
-    return number_of(&w->words, text, number, err);
+    return tp_state_text_number(&w->words, text, number, err);
 }
 
 /* Of a text or number that is pointed to. */
@@ -106,12 +41,14 @@ static enum tp_status write_pointer(struct writer *w, enum tp_state_kind kind,
     *word = UINT64_MAX;
     switch (kind) {
     case TP_STATE_WORD:
-        return number_of(&w->words, value, word, w->err);
+        return tp_state_text_number(&w->words, value, word, w->err);
     case TP_STATE_TARGET:
-        return number_of(&w->words, target ? target->id : "", word, w->err);
+        return tp_state_text_number(&w->words, target ? target->id : "", word,
+                                    w->err);
     case TP_STATE_SAID:
     case TP_STATE_NAME:
-        return value ? number_of(&w->names, value, word, w->err) : TP_OK;
+        return value ? tp_state_text_number(&w->names, value, word, w->err)
+                     : TP_OK;
     default:
         return value ? tp_state_number_add(kind, value, &how, numbers, word,
                                            w->err)
@@ -171,7 +108,7 @@ static enum tp_status write_names(struct writer *w, enum tp_state_part part,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < count && status == TP_OK; i++) {
         uint64_t word;
-        status = number_of(&w->names, texts[i], &word, w->err);
+        status = tp_state_text_number(&w->names, texts[i], &word, w->err);
         if (status == TP_OK)
             status = tp_state_bytes_add(&w->image.parts[part], &word,
                                         sizeof word, NULL, w->err);
@@ -236,14 +173,15 @@ enum tp_status tp_state_encode(const struct tp_state_header *header,
     w.words.part = &w.image.parts[TP_STATE_WORDS];
     w.names.part = &w.image.parts[TP_STATE_NAMES];
     w.image.whole = header->whole;
-    enum tp_status status =
-        add_text(&w.image.parts[TP_STATE_OPTIONS], header->options, err);
+    enum tp_status status = tp_state_text_add(&w.image.parts[TP_STATE_OPTIONS],
+                                              header->options, err);
     if (status == TP_OK)
-        status = add_text(&w.image.parts[TP_STATE_ROOTS], header->roots, err);
+        status = tp_state_text_add(&w.image.parts[TP_STATE_ROOTS],
+                                   header->roots, err);
     if (status == TP_OK)
         status = write_all(&w, records, memo);
-    free(w.words.slots);
-    free(w.names.slots);
+    tp_state_numbers_clear(&w.words);
+    tp_state_numbers_clear(&w.names);
     *image = w.image;
     return status;
 }
@@ -254,8 +192,7 @@ enum tp_status tp_state_write(const char *path,
                               const struct tp_memo *memo, struct tp_error *err)
 {
     struct tp_state_image image;
-    enum tp_status status =
-        tp_state_encode(header, records, memo, &image, err);
+    enum tp_status status = tp_state_encode(header, records, memo, &image, err);
     if (status == TP_OK)
         status = tp_state_image_write(path, &image, err);
     tp_state_image_clear(&image);

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "data/dtype.h"
 #include "formats/reader.h"
@@ -36,7 +37,6 @@
 #include "tensors/quantised.h"
 #include "tensors/roots.h"
 #include "tensors/row.h"
-#include "tensors/share.h"
 
 struct worker {
     struct tp_tensor_file file;
@@ -56,10 +56,10 @@ struct collector {
     struct tp_records records; /* a slot per file makes the result independent
                                   of the order in which workers finish      */
     uint64_t files_done, bytes_done, bytes_all;
-    double kept;  /* when records were kept last                   */
-    bool keeping; /* a thread does so                               */
-    bool telling; /* units are opened for what they tell, of a team         */
-    bool told;    /* that was done                                          */
+    double kept;    /* when records were kept last                   */
+    bool keeping;   /* a thread does so                               */
+    bool telling;   /* units are opened for what they tell, of a team         */
+    bool told;      /* that was done                                          */
     size_t *order;  /* of claims                                            */
     size_t claimed; /* seen to be, by whomever                              */
 };
@@ -518,7 +518,11 @@ static void collect_claims(void *context, size_t index, unsigned number)
 static enum tp_status collect_in_team(struct collector *c, struct tp_pool *pool,
                                       struct tp_error *err)
 {
-    c->order = tp_share_order(&c->run->files);
+    uint64_t *sizes = malloc((c->records.count + 1) * sizeof *sizes);
+    for (size_t i = 0; sizes && i < c->records.count; i++)
+        sizes[i] = c->records.items[i].size;
+    c->order = sizes ? tp_share_order(sizes, c->records.count) : NULL;
+    free(sizes);
     if (!c->order)
         return tp_fail_memory(err);
     c->telling = true;
@@ -601,7 +605,7 @@ static enum tp_status collect(struct collector *c, struct tp_pool *pool,
     const struct tp_collect_team *team = options->team;
     enum tp_status status = make_records(c, err);
     if (status == TP_OK && team)
-        status = tp_share_done(team->world, &c->records, err);
+        status = tp_records_share(team->world, &c->records, err);
     if (status == TP_OK)
         status = run_jobs(c, pool, err);
     if (status == TP_OK && team)
@@ -626,8 +630,8 @@ enum tp_status tp_collect(struct tp_pool *pool,
     const struct tp_world *world = options->team ? options->team->world : NULL;
     enum tp_status status = TP_OK;
     if (!world || world->rank == 0)
-        status = tp_roots_find(options->roots, options->root_count,
-                               &run->files, err);
+        status = tp_roots_find(options->roots, options->root_count, &run->files,
+                               err);
     if (status == TP_OK && world)
         status = tp_share_files(world, &run->files, err);
     if (status != TP_OK)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "formats/saved_place.h"
 
 /* From the fastest to the slowest, as Megatron-LM and DeepSpeed order them. */
@@ -15,16 +16,39 @@ enum { AXES = sizeof order / sizeof *order };
 struct grid_place {
     int64_t at[AXES];
     int64_t stage, expert, data; /* of these                              */
-    bool some;                   /* any of at[] is known                  */
     bool own;                    /* it is of a grid                       */
 };
 
-static void place_of(const struct tp_row *row, struct grid_place *grid)
+/* What the folders of the last file say, which those of the next are mostly. */
+struct folders {
+    const char *file; /* NULL: none                                        */
+    size_t length;    /* of its folders                                    */
+    struct tp_saved_place place;
+};
+
+/* What the name of a file says, with its folders. */
+static struct tp_saved_place place_of_file(const char *file,
+                                           struct folders *last)
 {
     struct tp_saved_place place;
     size_t stem;
+    const size_t length = (size_t)(tp_file_base_name(file) - file);
+    if (!last->file || last->length != length ||
+        memcmp(last->file, file, length) != 0) {
+        tp_saved_place_of_folders(file, &last->place);
+        last->file = file;
+        last->length = length;
+    }
+    tp_saved_place_of_name(file, &place, &stem);
+    tp_saved_place_add(&place, &last->place);
+    return place;
+}
+
+static void place_of(const struct tp_row *row, struct folders *last,
+                     struct grid_place *grid)
+{
+    const struct tp_saved_place place = place_of_file(row->file, last);
     int axes = 0;
-    tp_saved_place_of(row->file, true, &place, &stem);
     for (int i = 0; i < AXES; i++) {
         grid->at[i] = place.number[order[i]];
         axes += grid->at[i] >= 0;
@@ -32,7 +56,6 @@ static void place_of(const struct tp_row *row, struct grid_place *grid)
     grid->stage = place.number[TP_PLACE_PIPELINE];
     grid->expert = place.number[TP_PLACE_EXPERT];
     grid->data = place.number[TP_PLACE_DATA];
-    grid->some = axes > 0;
     grid->own = axes > 1 && place.number[TP_PLACE_RANK] < 0;
 }
 
@@ -66,40 +89,50 @@ static int64_t rank_of(const int64_t size[AXES], const int64_t at[AXES])
     return rank;
 }
 
-/* Rows of a file are neighbours, and its name is read once. */
+/* Gives rows their ranks, of files that are named by several. */
+static void number_ranks(struct tp_run *run, const int64_t size[AXES])
+{
+    struct folders last = {.file = NULL};
+    struct grid_place grid = {.own = false};
+    int64_t rank = -1;
+    const char *file = NULL;
+    for (size_t i = 0; i < run->row_count; i++) {
+        struct tp_row *row = &run->rows[i];
+        if (row->file != file) {
+            file = row->file;
+            place_of(row, &last, &grid);
+            rank = grid.own ? rank_of(size, grid.at) : -1;
+        }
+        if (!grid.own || row->label.rank >= 0)
+            continue;
+        row->label.rank = rank;
+        row->label.part = part_of(row, &grid);
+    }
+    tp_run_note(run, "files named by several ranks are numbered in one: "
+                     "ranks of tensors fastest, then of experts, of data "
+                     "and of the pipeline");
+}
+
+/* Rows of a file are neighbours, and its name is read once; twice where names
+ * are numbered. */
 void tp_rank_grid(struct tp_run *run)
 {
     int64_t size[AXES] = {1, 1, 1, 1};
-    struct grid_place grid;
+    struct folders last = {.file = NULL};
+    struct grid_place grid = {.own = false};
     const char *file = NULL;
-    bool any = false, some = false;
-    for (size_t i = 0; i < run->row_count; i++) {
-        const struct tp_row *row = &run->rows[i];
-        if (row->file == file)
-            continue;
-        file = row->file;
-        place_of(row, &grid);
-        any = any || grid.own;
-        some = some || grid.some;
-        if (grid.own)
-            widen(size, grid.at);
-    }
-    int64_t rank = -1;
-    file = NULL;
+    bool any = false;
     for (size_t i = 0; i < run->row_count; i++) {
         struct tp_row *row = &run->rows[i];
-        /* where no file has a place, what the last one has is of all */
-        if (some && row->file != file) {
+        if (row->file != file) {
             file = row->file;
-            place_of(row, &grid);
-            rank = grid.own ? rank_of(size, grid.at) : -1;
+            place_of(row, &last, &grid);
+            any = any || grid.own;
+            if (grid.own)
+                widen(size, grid.at);
         }
-        if (grid.own && row->label.rank < 0)
-            row->label.rank = rank;
         row->label.part = part_of(row, &grid);
     }
     if (any)
-        tp_run_note(run, "files named by several ranks are numbered in one: "
-                         "ranks of tensors fastest, then of experts, of data "
-                         "and of the pipeline");
+        number_ranks(run, size);
 }

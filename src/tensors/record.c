@@ -17,6 +17,7 @@
 
 #include "base/order.h"
 #include "base/search.h"
+#include "base/share.h"
 #include "base/text.h"
 
 static void record_clear(struct tp_record *record)
@@ -285,4 +286,21 @@ void tp_records_reuse(struct tp_records *known, enum tp_dims_mode dims,
             reused->bytes += record->size;
         }
     }
+}
+
+enum tp_status tp_records_share(const struct tp_world *world,
+                                struct tp_records *records,
+                                struct tp_error *err)
+{
+    bool *done = calloc(records->count + 1, sizeof *done);
+    if (!done)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < records->count; i++)
+        done[i] = records->items[i].done;
+    enum tp_status status = tp_share_done(world, done, records->count, err);
+    for (size_t i = 0; i < records->count && world->rank > 0; i++)
+        records->items[i].done = records->items[i].elsewhere =
+            status == TP_OK && done[i];
+    free(done);
+    return status;
 }

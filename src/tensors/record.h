@@ -3,6 +3,8 @@
 #define TP_TENSORS_RECORD_H
 
 #include "base/intern.h"
+#include "base/reused.h"
+#include "base/world.h"
 #include "scan/dim_rank.h"
 #include "tensors/rank_file.h"
 #include "tensors/run.h"
@@ -89,15 +91,6 @@ size_t tp_record_dims_keep(enum tp_dims_mode mode, size_t files,
  */
 bool tp_record_fit_dims(struct tp_record *record, size_t keep);
 
-/* What became of the records of an earlier run. */
-struct tp_reused {
-    size_t known;   /* files that were not read again                   */
-    size_t read;    /* files that are new or changed                    */
-    uint64_t bytes; /* of these                                         */
-    size_t gone;    /* files that are no longer there                   */
-    const char *first_gone;
-};
-
 /*
  * Moves the records of `known` for files that are as they were to `records`,
  * which has one for each file of the run, empty; both are sorted by path. A
@@ -105,5 +98,11 @@ struct tp_reused {
  */
 void tp_records_reuse(struct tp_records *known, enum tp_dims_mode dims,
                       struct tp_records *records, struct tp_reused *reused);
+
+/* What rank 0 knows already is `elsewhere` for the others of a world, and done.
+ * TP_E_MEMORY, or as the world's. */
+enum tp_status tp_records_share(const struct tp_world *world,
+                                struct tp_records *records,
+                                struct tp_error *err);
 
 #endif

@@ -52,10 +52,13 @@ struct tp_trace {
     TP_ROWS(tp_memory_peak_row) memory_peaks;
     TP_ROWS(tp_comm_row) comms;
     TP_ROWS(tp_path_row) paths;
-    TP_ROWS(tp_what_if_row) what_if;
+    TP_ROWS(tp_what_if_row) what_if,
+        lone_what_if;        /* of a kept trace: as if it were alone       */
     TP_ROWS(tp_segment_row) segments;
-    struct tp_played played;
+    struct tp_played played, lone_played;
     bool alone;              /* no other file: no ranks to compare         */
+    bool kept;               /* it is not known yet whether it is alone    */
+    size_t place;            /* of its file among those of the run         */
     TP_ROWS(tp_frame_row) frames;
     TP_ROWS(tp_roof_row) roofline;
     TP_ROWS(tp_fusion_row) fusions;

@@ -22,20 +22,29 @@
 #include "formats/trace/trace_metrics.h"
 
 enum {
-    LEVELS = 3,       /* the folder of the traces and two above            */
+    LEVELS = 3,        /* the folder of the traces and two above            */
     PARTS_TO_MATCH = 3 /* of trace_dir, where it has as many               */
+};
+
+/* Files beside the traces of one folder. */
+struct search {
+    const char *folder;
+    char *real; /* or NULL */
+    struct tp_arena *arena;
+    struct tp_trace_said_list *said;
 };
 
 /* What files say of the traces of one folder. */
 struct folder {
     const char *path;
-    char *real; /* or NULL */
     struct tp_setting settings[TP_SETTING_COUNT]; /* source: the file      */
     bool disagree[TP_SETTING_COUNT];
 };
 
-struct search {
+/* A run, and its folders that were met. */
+struct holder {
     struct tp_trace_run *run;
+    const struct tp_trace_said_list *said;
     struct folder *folders;
     size_t count, capacity;
 };
@@ -90,6 +99,77 @@ static bool is_named(const char *folder, const char *trace_dir)
     return true;
 }
 
+/* One file that is named as metrics are. */
+static enum tp_status try_file(struct search *search, const char *path,
+                               bool above, struct tp_error *err)
+{
+    struct tp_events events = {0};
+    struct tp_trace_said_list *list = search->said;
+    enum tp_status status = tp_trace_read_metrics(path, &events, err);
+    if (status == TP_OK &&
+        (!above || is_named(search->real, events.trace_dir))) {
+        status = tp_grow(&list->rows, &list->capacity, list->count + 1,
+                         sizeof *list->rows, err);
+        struct tp_trace_said said = {search->folder, path, {{false, 0, NULL}}};
+        for (int i = 0; i < TP_SETTING_COUNT; i++) {
+            said.settings[i] = events.settings[i];
+            said.settings[i].source = NULL;
+        }
+        if (status == TP_OK)
+            list->rows[list->count++] = said;
+    }
+    tp_events_clear(&events);
+    return status == TP_E_MEMORY ? status : TP_OK;
+}
+
+static int is_metrics(const struct dirent *entry)
+{
+    return tp_trace_is_metrics_name(entry->d_name);
+}
+
+/* Not alphasort, whose order is the locale's. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static enum tp_status look_in(struct search *search, const char *where,
+                              struct tp_error *err)
+{
+    struct dirent **entries;
+    const int count = scandir(where, &entries, is_metrics, by_name);
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < count; i++) {
+        const char *path =
+            tp_arena_format(search->arena, "%s/%s", where, entries[i]->d_name);
+        if (status == TP_OK)
+            status = *path
+                         ? try_file(search, path, where != search->folder, err)
+                         : tp_fail_memory(err);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return status;
+}
+
+enum tp_status tp_trace_beside_find(const char *folder, struct tp_arena *arena,
+                                    struct tp_trace_said_list *said,
+                                    struct tp_error *err)
+{
+    struct search search = {folder, realpath(folder, NULL), arena, said};
+    const char *where = folder;
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < LEVELS && where && status == TP_OK; i++) {
+        status = look_in(&search, where, err);
+        where = parent_of(arena, where);
+    }
+    free(search.real);
+    return status;
+}
+
+/* --- what they say -------------------------------------------------------- */
+
 /* The files used are no longer said to be skipped. */
 static void forget_skipped(struct tp_trace_run *run, const char *path)
 {
@@ -110,107 +190,62 @@ static const char *value_of(struct tp_arena *arena, int id, int64_t value)
     return tp_arena_format(arena, "%" PRId64, value);
 }
 
-static void add_said(struct search *search, struct folder *folder,
-                     const char *path, const struct tp_events *said)
+static void add_said(struct tp_trace_run *run, struct folder *folder,
+                     const struct tp_trace_said *said)
 {
-    struct tp_arena *arena = &search->run->arena;
+    struct tp_arena *arena = &run->arena;
     for (int i = 0; i < TP_SETTING_COUNT; i++) {
         struct tp_setting *now = &folder->settings[i];
         const struct tp_setting *more = &said->settings[i];
         if (!more->known || folder->disagree[i])
             continue;
         if (now->known && now->value != more->value) {
-            tp_notes_add(&search->run->notes,
-                         tp_arena_format(arena,
-                                         "%s is %s in %s and %s in %s: "
-                                         "neither is used",
-                                         tp_setting_table[i].name,
-                                         value_of(arena, i, now->value),
-                                         now->source,
-                                         value_of(arena, i, more->value),
-                                         path));
+            tp_notes_add(
+                &run->notes,
+                tp_arena_format(arena,
+                                "%s is %s in %s and %s in %s: "
+                                "neither is used",
+                                tp_setting_table[i].name,
+                                value_of(arena, i, now->value), now->source,
+                                value_of(arena, i, more->value), said->path));
             folder->disagree[i] = true;
             now->known = false;
         } else if (!now->known) {
             *now = *more;
-            now->source = path;
+            now->source = said->path;
         }
     }
 }
 
-/* One file that is named as metrics are. */
-static enum tp_status try_file(struct search *search, struct folder *folder,
-                               const char *path, bool above,
-                               struct tp_error *err)
-{
-    struct tp_events said = {0};
-    enum tp_status status = tp_trace_read_metrics(path, &said, err);
-    if (status == TP_OK &&
-        (!above || is_named(folder->real, said.trace_dir))) {
-        add_said(search, folder, path, &said);
-        forget_skipped(search->run, path);
-    }
-    tp_events_clear(&said);
-    return status == TP_E_MEMORY ? status : TP_OK;
-}
-
-static int is_metrics(const struct dirent *entry)
-{
-    return tp_trace_is_metrics_name(entry->d_name);
-}
-
-/* Not alphasort, whose order is the locale's. */
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static enum tp_status look_in(struct search *search, struct folder *folder,
-                              const char *where, struct tp_error *err)
-{
-    struct dirent **entries;
-    const int count = scandir(where, &entries, is_metrics, by_name);
-    enum tp_status status = TP_OK;
-    for (int i = 0; i < count; i++) {
-        const char *path = tp_arena_format(&search->run->arena, "%s/%s", where,
-                                           entries[i]->d_name);
-        if (status == TP_OK)
-            status = *path ? try_file(search, folder, path,
-                                      where != folder->path, err)
-                           : tp_fail_memory(err);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    return status;
-}
-
-/* The folder of a trace, looked at when it is met first. */
-static enum tp_status find_folder(struct search *search, const char *trace,
+/* The folder of a trace, with what is said when it is met first. */
+static enum tp_status find_folder(struct holder *holder, const char *trace,
                                   const struct folder **found,
                                   struct tp_error *err)
 {
-    const char *path = parent_of(&search->run->arena, trace);
+    const char *path = parent_of(&holder->run->arena, trace);
     if (!path)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < search->count; i++) {
-        *found = &search->folders[i];
+    for (size_t i = 0; i < holder->count; i++) {
+        *found = &holder->folders[i];
         if (!strcmp((*found)->path, path))
             return TP_OK;
     }
     enum tp_status status =
-        tp_grow(&search->folders, &search->capacity, search->count + 1,
-                sizeof *search->folders, err);
+        tp_grow(&holder->folders, &holder->capacity, holder->count + 1,
+                sizeof *holder->folders, err);
     if (status != TP_OK)
         return status;
-    struct folder *folder = &search->folders[search->count++];
-    *folder = (struct folder){.path = path, .real = realpath(path, NULL)};
-    for (int i = 0; i < LEVELS && path && status == TP_OK; i++) {
-        status = look_in(search, folder, path, err);
-        path = parent_of(&search->run->arena, path);
+    struct folder *folder = &holder->folders[holder->count++];
+    *folder = (struct folder){.path = path};
+    for (size_t i = 0; i < holder->said->count; i++) {
+        const struct tp_trace_said *said = &holder->said->rows[i];
+        if (strcmp(said->folder, path) != 0)
+            continue;
+        add_said(holder->run, folder, said);
+        forget_skipped(holder->run, said->path);
     }
     *found = folder;
-    return status;
+    return TP_OK;
 }
 
 /* Lets what the files say hold for a trace. */
@@ -235,19 +270,23 @@ static void apply(struct tp_trace_run *run, struct tp_trace *trace,
     }
 }
 
+const char *tp_trace_folder_of(struct tp_arena *arena, const char *path)
+{
+    return parent_of(arena, path);
+}
+
 enum tp_status tp_trace_beside_add(struct tp_trace_run *run,
+                                   const struct tp_trace_said_list *said,
                                    struct tp_error *err)
 {
-    struct search search = {.run = run};
+    struct holder holder = {.run = run, .said = said};
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < run->trace_count && status == TP_OK; i++) {
         const struct folder *folder = NULL;
-        status = find_folder(&search, run->traces[i].path, &folder, err);
+        status = find_folder(&holder, run->traces[i].path, &folder, err);
         if (status == TP_OK)
             apply(run, &run->traces[i], folder);
     }
-    for (size_t i = 0; i < search.count; i++)
-        free(search.folders[i].real);
-    free(search.folders);
+    free(holder.folders);
     return status;
 }

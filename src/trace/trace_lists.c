@@ -333,6 +333,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
     [TP_TRACE_SEGMENTS] = LIST(NULL, segment_columns, segments, NULL),
+    [TP_TRACE_LONE_WHAT_IF] = LIST(NULL, what_if_columns, lone_what_if, NULL),
     [TP_TRACE_STEP_SPANS] = NO_TEXTS(step_spans, NULL),
     [TP_TRACE_STRETCHES] = NO_TEXTS(stretches, NULL),
     [TP_TRACE_PIECES] = LIST(NULL, piece_columns, pieces, NULL),
@@ -362,6 +363,13 @@ void *tp_trace_list_rows(const struct tp_trace *trace, enum tp_trace_list list,
     memcpy(&any, at, sizeof any);
     *count = any.count;
     return any.rows;
+}
+
+void tp_trace_list_set(struct tp_trace *trace, enum tp_trace_list list,
+                       void *rows, size_t count)
+{
+    const struct any_rows any = {rows, count, count};
+    memcpy((char *)trace + tp_trace_lists[list].offset, &any, sizeof any);
 }
 
 struct tp_table tp_trace_list_table(const struct tp_trace *trace,
@@ -402,47 +410,51 @@ void tp_trace_clear(struct tp_trace *trace)
 
 /* --- texts -------------------------------------------------------------- */
 
-/* One copy of a text, cut where longer ones would make a table too wide. */
-static const char *keep(struct tp_intern *set, struct tp_arena *arena,
-                        const char *text)
+/* What is called for each of them. */
+struct visit {
+    bool (*each)(void *context, const char **text);
+    void *context;
+};
+
+static bool visit_at(const struct visit *visit, void *at)
 {
-    static const char dots[] = "...";
-    char cut[TP_LIMIT_NAME_BYTES + sizeof dots];
-    if (!text)
-        text = "";
-    size_t length = tp_utf8_cut(text, TP_LIMIT_NAME_BYTES);
-    if (!text[length])
-        return tp_intern(set, arena, text);
-    memcpy(cut, text, length);
-    memcpy(cut + length, dots, sizeof dots);
-    return tp_intern(set, arena, cut);
+    const char *text;
+    memcpy(&text, at, sizeof text);
+    const bool good = visit->each(visit->context, &text);
+    memcpy(at, &text, sizeof text);
+    return good;
 }
 
-static bool keep_list(struct tp_trace *trace, enum tp_trace_list list,
-                      struct tp_intern *set, struct tp_arena *arena)
+/* A member of each row of a list. */
+static bool visit_member(const struct visit *visit, struct tp_trace *trace,
+                         enum tp_trace_list list, size_t offset)
 {
-    const struct tp_trace_list_info *info = &tp_trace_lists[list];
     size_t count;
     char *rows = tp_trace_list_rows(trace, list, &count);
-    for (size_t c = 0; c < info->column_count; c++) {
-        if (info->columns[c].type != TP_COLUMN_TEXT || info->columns[c].word)
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            char *cell = rows + i * info->row_size + info->columns[c].offset;
-            const char *text;
-            memcpy(&text, cell, sizeof text);
-            if (!(text = keep(set, arena, text)))
-                return false;
-            memcpy(cell, &text, sizeof text);
-        }
-    }
-    return true;
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++)
+        good =
+            visit_at(visit, rows + i * tp_trace_lists[list].row_size + offset);
+    return good;
 }
 
-enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
-                                   struct tp_intern *set,
-                                   struct tp_arena *arena, struct tp_error *err)
+static bool visit_list(const struct visit *visit, struct tp_trace *trace,
+                       enum tp_trace_list list)
 {
+    const struct tp_trace_list_info *info = &tp_trace_lists[list];
+    bool good = true;
+    for (size_t c = 0; c < info->column_count && good; c++) {
+        if (info->columns[c].type == TP_COLUMN_TEXT && !info->columns[c].word)
+            good = visit_member(visit, trace, list, info->columns[c].offset);
+    }
+    return good;
+}
+
+bool tp_trace_each_text(struct tp_trace *trace,
+                        bool (*each)(void *context, const char **text),
+                        void *context)
+{
+    const struct visit visit = {each, context};
     struct tp_trace_facts *facts = &trace->facts;
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
@@ -453,18 +465,49 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
                             &facts->copy_frame};
-    for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
-        if (!keep_list(trace, i, set, arena))
-            return tp_fail_memory(err);
+    bool good = true;
+    for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS && good; i++)
+        good = visit_list(&visit, trace, i);
+    /* members that are no columns */
+    good = good &&
+           visit_member(&visit, trace, TP_TRACE_OPS,
+                        offsetof(struct tp_op_row, group)) &&
+           visit_member(&visit, trace, TP_TRACE_SYNCS,
+                        offsetof(struct tp_sync_row, frame));
+    for (size_t i = 0; i < COUNT_OF(texts) && good; i++)
+        good = each(context, texts[i]);
+    for (size_t i = 0; i < TP_SETTING_COUNT && good; i++)
+        good = each(context, &trace->settings[i].source);
+    return good;
+}
+
+/* Where texts are kept. */
+struct keeper {
+    struct tp_intern *set;
+    struct tp_arena *arena;
+};
+
+/* One copy of a text, cut where longer ones would make a table too wide. */
+static bool keep(void *keeper, const char **text)
+{
+    static const char dots[] = "...";
+    const struct keeper *k = keeper;
+    char cut[TP_LIMIT_NAME_BYTES + sizeof dots];
+    const char *whole = *text ? *text : "";
+    const size_t length = tp_utf8_cut(whole, TP_LIMIT_NAME_BYTES);
+    if (whole[length]) {
+        memcpy(cut, whole, length);
+        memcpy(cut + length, dots, sizeof dots);
+        whole = cut;
     }
-    for (size_t i = 0; i < trace->syncs.count; i++) {
-        const char **frame = &trace->syncs.rows[i].frame;
-        if (!(*frame = keep(set, arena, *frame)))
-            return tp_fail_memory(err);
-    }
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        if (!(*texts[i] = keep(set, arena, *texts[i])))
-            return tp_fail_memory(err);
-    }
-    return TP_OK;
+    *text = tp_intern(k->set, k->arena, whole);
+    return *text != NULL;
+}
+
+enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
+                                   struct tp_intern *set,
+                                   struct tp_arena *arena, struct tp_error *err)
+{
+    struct keeper k = {set, arena};
+    return tp_trace_each_text(trace, keep, &k) ? TP_OK : tp_fail_memory(err);
 }

@@ -41,6 +41,7 @@ enum tp_trace_list {
     TP_TRACE_ARRIVALS = TP_TRACE_JOINED,
     TP_TRACE_SPENT,
     TP_TRACE_SEGMENTS,
+    TP_TRACE_LONE_WHAT_IF,
     TP_TRACE_STEP_SPANS,
     TP_TRACE_STRETCHES,
     TP_TRACE_PIECES,
@@ -79,6 +80,20 @@ struct tp_table tp_trace_list_table(const struct tp_trace *trace,
 /* Makes every list from trace->events and trace->index; TP_E_MEMORY only. */
 enum tp_status tp_trace_lists_make(struct tp_trace *trace,
                                    struct tp_error *err);
+
+/*
+ * Calls a function with the place of every text that rows of a trace, and what
+ * else stays of it, have; some may be NULL. It may put another one there.
+ * False: the function returned that, and was not called again.
+ */
+bool tp_trace_each_text(struct tp_trace *trace,
+                        bool (*each)(void *context, const char **text),
+                        void *context);
+
+/* Puts other rows in the place of a list, which is not `single` and is not
+ * released. */
+void tp_trace_list_set(struct tp_trace *trace, enum tp_trace_list list,
+                       void *rows, size_t count);
 
 /*
  * Moves the texts of every row of a trace into `arena`, one copy of each, so

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From paths to a run: files are found, read and turned into rows in batches
- * of about BATCH_BYTES of JSON, a task for each, and moved into the run in the
- * order of their paths, so that nothing depends on which thread was first.
+ * of about BATCH_BYTES of JSON, a task for each, to a record for each file, and
+ * moved into the run in the order of their paths, so that nothing depends on
+ * which thread was first, or on which process: in a team each claims files, the
+ * largest first, and its records go to rank 0. Records of an earlier run are
+ * taken as they are.
  *
  * Only rows stay: the events of a trace are released when its rows' texts have
  * been moved to the run's arena. Reading all files at once would need the
@@ -17,9 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/intern.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/share.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_beside.h"
 #include "trace/trace_call_frames.h"
@@ -27,6 +32,7 @@
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
 #include "trace/trace_spent.h"
+#include "trace/trace_what_if.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, so
  * that many small ranks keep all threads busy; a larger one is alone and
@@ -53,17 +59,24 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 static void release_events(struct tp_trace *trace)
 {
     struct tp_events *events = &trace->events;
-    struct tp_events kept = {
-        .base_ns = events->base_ns, .has_base = events->has_base,
-        .rank = events->rank, .world_size = events->world_size,
-        .backend = events->backend, .trace_name = events->trace_name,
-        .record_shapes = events->record_shapes,
-        .profile_memory = events->profile_memory,
-        .with_stack = events->with_stack, .with_modules = events->with_modules,
-        .with_flops = events->with_flops, .bytes = events->bytes,
-        .seen = events->seen, .truncated_at = events->truncated_at,
-        .array_end = events->array_end, .free_pid = events->free_pid,
-        .is_list = events->is_list, .added = events->added};
+    struct tp_events kept = {.base_ns = events->base_ns,
+                             .has_base = events->has_base,
+                             .rank = events->rank,
+                             .world_size = events->world_size,
+                             .backend = events->backend,
+                             .trace_name = events->trace_name,
+                             .record_shapes = events->record_shapes,
+                             .profile_memory = events->profile_memory,
+                             .with_stack = events->with_stack,
+                             .with_modules = events->with_modules,
+                             .with_flops = events->with_flops,
+                             .bytes = events->bytes,
+                             .seen = events->seen,
+                             .truncated_at = events->truncated_at,
+                             .array_end = events->array_end,
+                             .free_pid = events->free_pid,
+                             .is_list = events->is_list,
+                             .added = events->added};
     memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
     memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
     memcpy(kept.untimed, events->untimed, sizeof kept.untimed);
@@ -93,10 +106,9 @@ enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
     return status;
 }
 
-/* One file on its way: read and analysed by a task of its own. */
+/* A file of a batch, on its way. */
 struct slot {
-    struct tp_trace trace;
-    enum tp_status status;
+    struct tp_trace_record *record;
     struct tp_error err;
 };
 
@@ -104,66 +116,34 @@ struct collector {
     const struct tp_trace_options *options;
     struct tp_trace_run *run;
     struct tp_pool *pool;
-    struct tp_intern texts;
-    const struct tp_found **files; /* those that are traces */
-    size_t file_count;
-    uint64_t bytes_all;    /* of them                           */
-    pthread_mutex_t lock;  /* guards the next two               */
+    struct tp_trace_records records; /* of the files that are traces */
+    uint64_t bytes_all;              /* of them                           */
+    pthread_mutex_t lock;            /* guards the next two               */
     uint64_t files_done, bytes_done;
-    size_t first;       /* file of slots[0] */
-    struct slot *slots; /* of the batch     */
+    size_t *order; /* of claims; NULL: this process reads alone */
+    size_t next;   /* record to read, if there is no order      */
+    struct tp_trace_record *held; /* begins the next batch           */
+    struct slot *slots; /* of the batch                              */
+    size_t count;
+    double kept; /* when records were kept last               */
 };
 
-static bool is_named(const struct tp_trace_options *options, const char *path)
+static bool is_root(const void *options, const char *path)
 {
-    for (size_t i = 0; i < options->root_count; i++) {
-        if (!strcmp(options->roots[i], path))
+    const struct tp_trace_options *o = options;
+    for (size_t i = 0; i < o->root_count; i++) {
+        if (!strcmp(o->roots[i], path))
             return true;
     }
     return false;
 }
 
-static enum tp_status find_files(struct collector *c, struct tp_error *err)
-{
-    struct tp_found_list *list = &c->run->files;
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < c->options->root_count && status == TP_OK; i++)
-        status = tp_file_find(c->options->roots[i], list, err);
-    if (status == TP_OK)
-        status = tp_found_sort(list, err);
-    if (status != TP_OK)
-        return status;
-    c->files = calloc(list->count + 1, sizeof *c->files);
-    if (!c->files)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < list->count; i++) {
-        const char *path = list->files[i].path;
-        if (tp_trace_is_name(path) || is_named(c->options, path))
-            c->files[c->file_count++] = &list->files[i];
-    }
-    for (size_t i = 0; i < c->file_count; i++)
-        c->bytes_all += c->files[i]->size;
-    return TP_OK;
-}
-
-static enum tp_status add_skipped(struct tp_trace_run *run,
-                                  struct tp_trace_skipped skipped,
-                                  struct tp_error *err)
-{
-    if (tp_grow(&run->skipped.rows, &run->skipped.capacity,
-                run->skipped.count + 1, sizeof *run->skipped.rows,
-                err) != TP_OK)
-        return TP_E_MEMORY;
-    run->skipped.rows[run->skipped.count++] = skipped;
-    return TP_OK;
-}
-
 /* Bytes of JSON a file may hold. */
-static uint64_t likely_bytes(const struct tp_found *file)
+static uint64_t likely_bytes(const struct tp_trace_record *record)
 {
-    const size_t length = strlen(file->path);
-    const bool packed = length > 3 && !strcmp(file->path + length - 3, ".gz");
-    return packed ? file->size * GZIP_RATIO : file->size;
+    const size_t length = strlen(record->path);
+    const bool packed = length > 3 && !strcmp(record->path + length - 3, ".gz");
+    return packed ? record->size * GZIP_RATIO : record->size;
 }
 
 /* Adds to what has been done and says so. */
@@ -175,7 +155,7 @@ static void advance(struct collector *c, uint64_t files, uint64_t bytes)
     c->bytes_done += bytes;
     if (options->progress)
         options->progress(options->progress_context, c->files_done,
-                          c->file_count, c->bytes_done, c->bytes_all);
+                          c->records.count, c->bytes_done, c->bytes_all);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -184,31 +164,188 @@ static void taken(void *context, uint64_t bytes)
     advance(context, 0, bytes);
 }
 
+/* What is wanted of a trace. */
+static void describe(const struct collector *c, struct tp_trace_record *record)
+{
+    const struct tp_trace_options *options = c->options;
+    struct tp_trace *trace = &record->trace;
+    trace->path = record->path;
+    trace->roofs = options->roofs;
+    trace->compared = options->compared;
+    trace->annotated = options->annotated;
+    trace->group_by = options->group_by;
+    trace->kept = options->keeper != NULL;
+    trace->alone = !trace->kept && c->records.count == 1;
+}
+
+static void tell_reading(const struct collector *c, const char *path,
+                         unsigned worker)
+{
+    const struct tp_trace_team *team = c->options->team;
+    if (team && team->reading)
+        team->reading(team->context, path, worker);
+}
+
 static void run_slot(void *context, size_t i, unsigned worker)
 {
     struct collector *c = context;
+    const struct tp_trace_options *options = c->options;
     const struct tp_trace_watch watch = {
-        c->options->stop, taken, c,
-        c->options->group_by.by == TP_GROUP_STACK ||
-            c->options->group_by.by == TP_GROUP_MODULE};
+        options->stop, taken, c,
+        options->group_by.by == TP_GROUP_STACK ||
+            options->group_by.by == TP_GROUP_MODULE};
     struct slot *slot = &c->slots[i];
-    struct tp_trace *trace = &slot->trace;
-    (void)worker;
-    trace->path = c->files[c->first + i]->path;
-    trace->roofs = c->options->roofs;
-    trace->compared = c->options->compared;
-    trace->annotated = c->options->annotated;
-    trace->group_by = c->options->group_by;
-    trace->alone = c->file_count == 1;
-    slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
-                                 &slot->err);
-    if (slot->status == TP_OK && trace->events.count)
-        slot->status = make_rows(trace, &slot->err);
-    if (slot->status == TP_OK && c->options->is_frame)
-        slot->status = tp_trace_call_frames_make(
-            trace, c->options->is_frame, c->options->frame_context, &slot->err);
+    struct tp_trace_record *record = slot->record;
+    struct tp_trace *trace = &record->trace;
+    tell_reading(c, record->path, worker);
+    describe(c, record);
+    record->status =
+        tp_trace_read(trace->path, c->pool, &watch, &trace->events, &slot->err);
+    if (record->status == TP_OK && trace->events.count)
+        record->status = make_rows(trace, &slot->err);
+    if (record->status == TP_OK && options->is_frame)
+        record->status = tp_trace_call_frames_make(
+            trace, options->is_frame, options->frame_context, &slot->err);
     trace->rank = trace->events.rank;
+    tell_reading(c, "", worker);
     advance(c, 1, 0);
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static bool ends_the_run(enum tp_status status)
+{
+    return status == TP_E_MEMORY || status == TP_E_INTERRUPTED;
+}
+
+/* What was read becomes the record's, whose texts are the arena's. */
+static enum tp_status finish(struct collector *c, struct slot *slot,
+                             struct tp_error *err)
+{
+    struct tp_trace_record *record = slot->record;
+    struct tp_trace_records *records = &c->records;
+    enum tp_status status = TP_OK;
+    if (ends_the_run(record->status)) {
+        *err = slot->err;
+        tp_error_in_file(err, record->path);
+        return record->status;
+    }
+    if (record->status == TP_OK) {
+        record->empty = record->trace.events.count == 0;
+        status = keep(&record->trace, &records->texts, records->arena, err);
+    } else {
+        tp_trace_clear(&record->trace);
+        record->offset = slot->err.offset;
+        record->reason =
+            tp_intern(&records->texts, records->arena, slot->err.message);
+        status = record->reason ? TP_OK : tp_fail_memory(err);
+    }
+    if (status == TP_OK && c->options->keeper)
+        status = tp_trace_record_seal(record, err);
+    record->done = status == TP_OK;
+    return status;
+}
+
+/* The next file to read, of those that nobody knows; NULL: there is none. */
+static struct tp_trace_record *next_record(struct collector *c)
+{
+    const struct tp_trace_team *team = c->options->team;
+    struct tp_trace_record *record = c->held;
+    c->held = NULL;
+    while (!record) {
+        const uint64_t number =
+            c->order ? team->world->claim(team->world->context) : c->next++;
+        if (number >= c->records.count)
+            return NULL;
+        record = &c->records.items[c->order ? c->order[number] : number];
+        if (record->done)
+            record = NULL;
+    }
+    return record;
+}
+
+/* Takes files of a batch; a team's process takes no more than it has threads,
+ * so that there is something left for the others. */
+static void fill_batch(struct collector *c, size_t most)
+{
+    uint64_t bytes = 0;
+    c->count = 0;
+    while (c->count < most && (c->held = next_record(c))) {
+        bytes += likely_bytes(c->held);
+        if (c->count && bytes > BATCH_BYTES)
+            return;
+        c->slots[c->count++] = (struct slot){.record = c->held};
+        c->held = NULL;
+    }
+}
+
+static enum tp_status run_batch(struct collector *c, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    tp_pool_for(c->pool, c->count, run_slot, c);
+    for (size_t i = 0; i < c->count; i++) {
+        if (status == TP_OK)
+            status = finish(c, &c->slots[i], err);
+        if (!c->slots[i].record->done)
+            tp_trace_clear(&c->slots[i].record->trace);
+    }
+    return status;
+}
+
+/* Keeps what was read, if it is time to. What cannot be written now is said at
+ * the end. */
+static void checkpoint(struct collector *c, bool now)
+{
+    const struct tp_trace_keeper *keeper = c->options->keeper;
+    if (!keeper || (!now && tp_now() - c->kept < keeper->seconds))
+        return;
+    keeper->keep(keeper->context, &c->records, false, NULL);
+    c->kept = tp_now();
+}
+
+static enum tp_status read_batches(struct collector *c, size_t most,
+                                   struct tp_error *err)
+{
+    const struct tp_trace_options *options = c->options;
+    enum tp_status status = TP_OK;
+    do {
+        if (options->stop && *options->stop)
+            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        fill_batch(c, most);
+        status = run_batch(c, err);
+        if (status == TP_OK && c->count)
+            checkpoint(c, false);
+    } while (c->count && status == TP_OK);
+    return status;
+}
+
+static enum tp_status read_files(struct collector *c, struct tp_error *err)
+{
+    const size_t most = c->order ? tp_pool_size(c->pool) : c->records.count + 1;
+    c->slots = calloc(most, sizeof *c->slots);
+    if (!c->slots)
+        return tp_fail_memory(err);
+    c->kept = tp_now();
+    enum tp_status status = read_batches(c, most, err);
+    free(c->slots);
+    /* a team waits now for who is at the largest file */
+    if (status == TP_E_INTERRUPTED || (status == TP_OK && c->order))
+        checkpoint(c, true);
+    return status;
+}
+
+/* --- from records to a run ------------------------------------------------ */
+
+static enum tp_status add_skipped(struct tp_trace_run *run,
+                                  struct tp_trace_skipped skipped,
+                                  struct tp_error *err)
+{
+    if (tp_grow(&run->skipped.rows, &run->skipped.capacity,
+                run->skipped.count + 1, sizeof *run->skipped.rows,
+                err) != TP_OK)
+        return TP_E_MEMORY;
+    run->skipped.rows[run->skipped.count++] = skipped;
+    return TP_OK;
 }
 
 /* What was put right is a note, what was lost a row of /skipped. */
@@ -237,10 +374,9 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
     }
     if (status != TP_OK || events->truncated_at < 0)
         return status;
-    const char *text =
-        tp_arena_format(&run->arena,
-                        "cut off at byte %" PRId64 "; analysed up to there",
-                        events->truncated_at);
+    const char *text = tp_arena_format(
+        &run->arena, "cut off at byte %" PRId64 "; analysed up to there",
+        events->truncated_at);
     return add_skipped(run,
                        (struct tp_trace_skipped){trace->path, text,
                                                  events->truncated_at, true},
@@ -259,106 +395,52 @@ static enum tp_status name_trace(struct tp_trace_run *run,
 
 /* A file that gave no trace. Of what a directory held, other JSON files are
  * no damage. */
-static enum tp_status refuse(struct collector *c, const struct slot *slot,
+static enum tp_status refuse(struct tp_trace_run *run,
+                             const struct tp_trace_record *record,
                              struct tp_error *err)
 {
-    const char *path = slot->trace.path;
-    const bool other = slot->status == TP_E_UNSUPPORTED &&
-                       !strstr(path, ".pt.trace.json") &&
-                       !is_named(c->options, path);
-    const char *reason =
-        tp_arena_format(&c->run->arena, "%s", slot->err.message);
-    return add_skipped(
-        c->run,
-        (struct tp_trace_skipped){path, reason, slot->err.offset, !other}, err);
+    const bool other = record->status == TP_E_UNSUPPORTED && !record->named;
+    return add_skipped(run,
+                       (struct tp_trace_skipped){record->path, record->reason,
+                                                 record->offset, !other},
+                       err);
 }
 
-static bool ends_the_run(enum tp_status status)
+/* Moves the trace of a record into the run. */
+static enum tp_status take(struct tp_trace_run *run,
+                           struct tp_trace_record *record, struct tp_error *err)
 {
-    return status == TP_E_MEMORY || status == TP_E_INTERRUPTED;
-}
-
-/* Moves the trace of a slot into the run. */
-static enum tp_status take(struct collector *c, struct slot *slot,
-                           struct tp_error *err)
-{
-    struct tp_trace_run *run = c->run;
-    struct tp_trace *trace = &slot->trace;
-    if (slot->status != TP_OK && ends_the_run(slot->status)) {
-        *err = slot->err;
-        tp_error_in_file(err, trace->path);
-        return slot->status;
-    }
-    if (slot->status != TP_OK)
-        return refuse(c, slot, err);
+    struct tp_trace *trace = &record->trace;
+    run->bytes_read += record->size;
+    if (record->status != TP_OK)
+        return refuse(run, record, err);
     enum tp_status status = say_repairs(run, trace, err);
-    if (status == TP_OK && trace->events.count == 0)
+    if (status == TP_OK && record->empty)
         return add_skipped(run,
-                           (struct tp_trace_skipped){trace->path,
+                           (struct tp_trace_skipped){record->path,
                                                      "a trace without events",
                                                      -1, false},
                            err);
     if (status == TP_OK)
         status = name_trace(run, trace, err);
     if (status == TP_OK)
-        status = keep(trace, &c->texts, &run->arena, err);
-    if (status == TP_OK)
         status = tp_grow(&run->traces, &run->trace_capacity,
                          run->trace_count + 1, sizeof *run->traces, err);
     if (status != TP_OK)
         return status;
     run->traces[run->trace_count++] = *trace;
-    *trace = (struct tp_trace){.path = trace->path};
+    *trace = (struct tp_trace){.path = record->path};
     return TP_OK;
 }
 
-/* Reads files from c->first on; *count tells how many. */
-static enum tp_status run_batch(struct collector *c, size_t *count,
-                                struct tp_error *err)
-{
-    uint64_t bytes = 0;
-    for (*count = 0; c->first + *count < c->file_count; ++*count) {
-        bytes += likely_bytes(c->files[c->first + *count]);
-        if (*count && bytes > BATCH_BYTES)
-            break;
-    }
-    c->slots = calloc(*count, sizeof *c->slots);
-    if (!c->slots)
-        return tp_fail_memory(err);
-    tp_pool_for(c->pool, *count, run_slot, c);
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < *count; i++) {
-        if (status == TP_OK)
-            status = take(c, &c->slots[i], err);
-        tp_trace_clear(&c->slots[i].trace);
-        c->run->bytes_read += c->files[c->first + i]->size;
-    }
-    free(c->slots);
-    return status;
-}
-
-static enum tp_status read_files(struct collector *c, struct tp_error *err)
-{
-    const struct tp_trace_options *options = c->options;
-    enum tp_status status = TP_OK;
-    while (c->first < c->file_count && status == TP_OK) {
-        size_t count;
-        if (options->stop && *options->stop)
-            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-        status = run_batch(c, &count, err);
-        c->first += count;
-    }
-    return status;
-}
-
-static enum tp_status say_problems(struct tp_trace_run *run,
+static enum tp_status say_problems(const struct tp_trace_records *records,
+                                   struct tp_trace_run *run,
                                    struct tp_error *err)
 {
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < run->files.problem_count && status == TP_OK; i++)
+    for (size_t i = 0; i < records->problem_count && status == TP_OK; i++)
         status = add_skipped(
-            run,
-            (struct tp_trace_skipped){"", run->files.problems[i], -1, true},
+            run, (struct tp_trace_skipped){"", records->problems[i], -1, true},
             err);
     return status;
 }
@@ -371,7 +453,9 @@ static int compare_traces(const void *left, const void *right)
         result = strcmp(a->worker, b->worker);
     if (!result)
         result = tp_order_int64(a->span, b->span);
-    return result ? result : strcmp(a->path, b->path);
+    if (!result)
+        result = strcmp(a->path, b->path);
+    return result ? result : tp_order_size(a->place, b->place);
 }
 
 void tp_trace_run_sort(struct tp_trace_run *run)
@@ -381,23 +465,157 @@ void tp_trace_run_sort(struct tp_trace_run *run)
               compare_traces);
 }
 
+/* What a state does not have of a trace. */
+static void complete(struct tp_trace *trace, const struct tp_roof_choice *roofs)
+{
+    trace->roofs = *roofs;
+    if (!trace->device.name)
+        trace->device = tp_roof_of(trace->facts.device_name, roofs);
+}
+
+enum tp_status tp_trace_run_join(struct tp_trace_records *records,
+                                 const struct tp_roof_choice *roofs,
+                                 struct tp_trace_run *run, struct tp_error *err)
+{
+    enum tp_status status = say_problems(records, run, err);
+    for (size_t i = 0; i < records->count && status == TP_OK; i++) {
+        struct tp_trace *trace = &records->items[i].trace;
+        trace->path = records->items[i].path;
+        trace->place = i;
+        tp_what_if_settle(trace, records->count == 1);
+        status = take(run, &records->items[i], err);
+    }
+    for (size_t i = 0; i < run->trace_count; i++)
+        complete(&run->traces[i], roofs);
+    tp_trace_run_sort(run);
+    return status == TP_OK ? tp_trace_beside_add(run, &records->said, err)
+                           : status;
+}
+
+/* Looks beside the traces, once in each folder. */
+static enum tp_status look_beside(struct tp_trace_records *records,
+                                  struct tp_error *err)
+{
+    const char **folders = calloc(records->count + 1, sizeof *folders);
+    size_t count = 0;
+    enum tp_status status = folders ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; i < records->count && status == TP_OK; i++) {
+        const struct tp_trace_record *record = &records->items[i];
+        size_t k = 0;
+        if (record->status != TP_OK || record->empty)
+            continue;
+        const char *folder = tp_trace_folder_of(records->arena, record->path);
+        while (folder && k < count && strcmp(folders[k], folder) != 0)
+            k++;
+        if (folder && k < count)
+            continue;
+        status = folder ? tp_trace_beside_find(folder, records->arena,
+                                               &records->said, err)
+                        : tp_fail_memory(err);
+        folders[count++] = folder;
+    }
+    free(folders);
+    return status;
+}
+
+static enum tp_status find_files(struct collector *c, struct tp_error *err)
+{
+    const struct tp_trace_options *options = c->options;
+    const struct tp_world *world = options->team ? options->team->world : NULL;
+    struct tp_found_list *list = &c->run->files;
+    enum tp_status status = TP_OK;
+    if (!world || world->rank == 0) {
+        for (size_t i = 0; i < options->root_count && status == TP_OK; i++)
+            status = tp_file_find(options->roots[i], list, err);
+        if (status == TP_OK)
+            status = tp_found_sort(list, err);
+    }
+    if (status == TP_OK && world)
+        status = tp_share_files(world, list, err);
+    if (status == TP_OK)
+        status =
+            tp_trace_records_make(&c->records, list, is_root, options, err);
+    for (size_t i = 0; i < c->records.count; i++)
+        c->bytes_all += c->records.items[i].size;
+    return status;
+}
+
+/* What an earlier run knew; rank 0 knows it for the others. */
+static void reuse(struct collector *c)
+{
+    const struct tp_trace_keeper *keeper = c->options->keeper;
+    struct tp_trace_records *records = &c->records;
+    if (keeper) { /* rows of both share words */
+        records->texts = keeper->known->texts;
+        keeper->known->texts = (struct tp_intern){.slots = NULL};
+        tp_trace_records_reuse(keeper->known, records, keeper->reused);
+    }
+    for (size_t i = 0; i < records->count; i++) {
+        if (records->items[i].done)
+            advance(c, 1, records->items[i].size);
+    }
+}
+
+/* The files are shared out, the largest first. */
+static enum tp_status share(struct collector *c, struct tp_error *err)
+{
+    const struct tp_world *world = c->options->team->world;
+    const size_t count = c->records.count;
+    bool *done = calloc(count + 1, sizeof *done);
+    uint64_t *sizes = calloc(count + 1, sizeof *sizes);
+    for (size_t i = 0; done && sizes && i < count; i++) {
+        done[i] = c->records.items[i].done;
+        sizes[i] = likely_bytes(&c->records.items[i]);
+    }
+    if (sizes)
+        c->order = tp_share_order(sizes, count);
+    enum tp_status status = done && c->order
+                                ? tp_share_done(world, done, count, err)
+                                : tp_fail_memory(err);
+    for (size_t i = 0; status == TP_OK && world->rank > 0 && i < count; i++)
+        c->records.items[i].done = c->records.items[i].elsewhere = done[i];
+    free(done);
+    free(sizes);
+    return status;
+}
+
+static enum tp_status collect(struct collector *c, struct tp_error *err)
+{
+    const struct tp_trace_options *options = c->options;
+    const struct tp_trace_team *team = options->team;
+    enum tp_status status = find_files(c, err);
+    if (status == TP_OK)
+        reuse(c);
+    if (status == TP_OK && team)
+        status = share(c, err);
+    if (status == TP_OK)
+        status = read_files(c, err);
+    if (status == TP_OK && team)
+        status = team->gather(team->context, &c->records, err);
+    if (status != TP_OK || (team && team->world->rank > 0))
+        return status;
+    status = look_beside(&c->records, err);
+    if (status == TP_OK && options->keeper)
+        status = options->keeper->keep(options->keeper->context, &c->records,
+                                       true, err);
+    return status == TP_OK
+               ? tp_trace_run_join(&c->records, &options->roofs, c->run, err)
+               : status;
+}
+
 enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 const struct tp_trace_options *options,
                                 struct tp_trace_run *run, struct tp_error *err)
 {
-    struct collector c = {.options = options, .run = run, .pool = pool};
+    struct collector c = {.options = options,
+                          .run = run,
+                          .pool = pool,
+                          .records = {.arena = &run->arena}};
     pthread_mutex_init(&c.lock, NULL);
-    enum tp_status status = find_files(&c, err);
-    if (status == TP_OK)
-        status = say_problems(run, err);
-    if (status == TP_OK)
-        status = read_files(&c, err);
-    tp_trace_run_sort(run);
-    if (status == TP_OK)
-        status = tp_trace_beside_add(run, err);
+    enum tp_status status = collect(&c, err);
     pthread_mutex_destroy(&c.lock);
-    tp_intern_clear(&c.texts);
-    free(c.files);
+    tp_trace_records_clear(&c.records);
+    free(c.order);
     return status;
 }
 

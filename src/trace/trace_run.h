@@ -5,9 +5,36 @@
 #include <signal.h>
 
 #include "base/pool.h"
+#include "base/world.h"
 #include "trace/trace.h"
+#include "trace/trace_record.h"
 
 /* From paths to a run: every trace read and turned into rows. */
+
+/* Keeps what was read, so that a later run need not read it. */
+struct tp_trace_keeper {
+    struct tp_trace_records *known; /* of an earlier run; used up          */
+    struct tp_reused *reused;       /* set before anything is read         */
+    double seconds; /* from one call of `keep` to the next, at least       */
+    /* Called with all records, of which those are to be kept that are done and
+     * not elsewhere; `whole` at the end: a failure ends the run then. */
+    enum tp_status (*keep)(void *context,
+                           const struct tp_trace_records *records, bool whole,
+                           struct tp_error *err);
+    void *context;
+};
+
+/* Processes that read the files of a run together. */
+struct tp_trace_team {
+    const struct tp_world *world;
+    /* Told what a worker begins to read; "": no more. Any thread. */
+    void (*reading)(void *context, const char *path, unsigned worker);
+    /* Once all is read: sends the records that are done and not elsewhere, and
+     * at rank 0 fills in those of the others. */
+    enum tp_status (*gather)(void *context, struct tp_trace_records *records,
+                             struct tp_error *err);
+    void *context;
+};
 
 struct tp_trace_options {
     const char *const *roots; /* files and directories                     */
@@ -26,6 +53,8 @@ struct tp_trace_options {
      * thread; NULL: there are no scripts. */
     bool (*is_frame)(const char *name, const void *context);
     const void *frame_context;
+    const struct tp_trace_keeper *keeper; /* NULL: all is read             */
+    const struct tp_trace_team *team; /* NULL: this process reads alone    */
 };
 
 /*
@@ -34,14 +63,23 @@ struct tp_trace_options {
  * rows stay in memory. What cannot be read is a row of run->skipped. `run` is
  * zeroed by the caller and released with tp_trace_run_clear, also after a
  * failure: TP_E_NOT_FOUND when a root is not there, TP_E_INTERRUPTED,
- * TP_E_MEMORY.
+ * TP_E_MEMORY. In a team only rank 0 has a run afterwards; it fails as its
+ * world does, too.
  */
 enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 const struct tp_trace_options *options,
                                 struct tp_trace_run *run, struct tp_error *err);
 
 /*
- * The part of tp_trace_collect that follows reading: indexes trace->events,
+ * The part of tp_trace_collect that follows reading: moves the traces of
+ * records, all of which are done, into an empty run. TP_E_MEMORY only.
+ */
+enum tp_status tp_trace_run_join(struct tp_trace_records *records,
+                             const struct tp_roof_choice *roofs,
+                             struct tp_trace_run *run, struct tp_error *err);
+
+/*
+ * The part of tp_trace_collect that makes one trace: indexes trace->events,
  * fills every row, and releases the events; texts of rows are then the
  * arena's. For tests, too.
  */

@@ -250,9 +250,8 @@ static enum tp_status choose_steps(const struct tp_trace *trace,
     return TP_OK;
 }
 
-enum tp_status tp_what_if_make(struct tp_trace *trace,
-                               struct tp_path_maker *maker,
-                               struct tp_error *err)
+static enum tp_status make(struct tp_trace *trace, struct tp_path_maker *maker,
+                           struct tp_error *err)
 {
     struct what_if w = {.trace = trace, .steps = 1};
     struct tp_step span = tp_path_extent(maker);
@@ -284,4 +283,39 @@ enum tp_status tp_what_if_make(struct tp_trace *trace,
     free(w.ns);
     tp_trace_replay_clear(&w.replay);
     return status;
+}
+
+enum tp_status tp_what_if_make(struct tp_trace *trace,
+                               struct tp_path_maker *maker,
+                               struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    if (trace->kept && has_peers(trace)) {
+        trace->alone = true;
+        status = make(trace, maker, err);
+        trace->alone = false;
+        trace->lone_what_if = trace->what_if;
+        trace->lone_played = trace->played;
+        memset(&trace->what_if, 0, sizeof trace->what_if);
+    }
+    return status == TP_OK ? make(trace, maker, err) : status;
+}
+
+void tp_what_if_settle(struct tp_trace *trace, bool alone)
+{
+    if (!trace->kept)
+        return;
+    if (alone && trace->events.rank >= 0) {
+        free(trace->what_if.rows);
+        free(trace->segments.rows);
+        trace->what_if = trace->lone_what_if;
+        trace->played = trace->lone_played;
+        memset(&trace->segments, 0, sizeof trace->segments);
+    } else {
+        free(trace->lone_what_if.rows);
+    }
+    memset(&trace->lone_what_if, 0, sizeof trace->lone_what_if);
+    memset(&trace->lone_played, 0, sizeof trace->lone_played);
+    trace->alone = alone;
+    trace->kept = false;
 }

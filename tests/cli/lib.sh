@@ -167,11 +167,9 @@ run_tables()
 # hold the command line.
 tables_of()
 {
-    local table
-    h5dump -n 1 "$1" | awk '$1 == "dataset" { print $2 }' |
-        while read -r table; do
-            h5dump -d "$table" "$1" | tail -n +2
-        done
+    local sets
+    mapfile -t sets < <(h5dump -n 1 "$1" | awk '$1 == "dataset" { print $2 }')
+    h5dump "${sets[@]/#/--dataset=}" "$1" | tail -n +2
 }
 
 # all_of FOLDER: every table, text and figure of a result, but not the command

@@ -10,7 +10,8 @@ try()
     grep tprof-analyze: err
     [ -e draw ] && echo "draw is there"
 }
-try trace in --output_dir draw
+try trace --compare in in --output_dir draw
+try dump in --output_dir draw
 try --tensor_dir in --no_such_option
 try --tensor_dir nowhere --output_dir draw
 mkdir empty

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tensors/share.h"
+#include "base/share.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/order.h"
 #include "base/text.h"
 
@@ -84,24 +85,13 @@ enum tp_status tp_share_files(const struct tp_world *world,
                             : receive_files(world, files, err);
 }
 
-enum tp_status tp_share_done(const struct tp_world *world,
-                             struct tp_records *records, struct tp_error *err)
+enum tp_status tp_share_done(const struct tp_world *world, bool *done,
+                             size_t count, struct tp_error *err)
 {
-    const size_t count = records->count;
-    bool *done = calloc(count + 1, sizeof *done);
-    if (!done)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        done[i] = records->items[i].done;
-    enum tp_status status =
-        world->rank == 0
-            ? tp_world_tell(world, done, count * sizeof *done, err)
-            : world->receive(world->context, 0, done, count * sizeof *done,
-                             err);
-    for (size_t i = 0; i < count && world->rank > 0 && status == TP_OK; i++)
-        records->items[i].done = records->items[i].elsewhere = done[i];
-    free(done);
-    return status;
+    const size_t size = count * sizeof *done;
+    return world->rank == 0
+               ? tp_world_tell(world, done, size, err)
+               : world->receive(world->context, 0, done, size, err);
 }
 
 /* A file and its number. */
@@ -117,13 +107,12 @@ static int compare_ordered(const void *left, const void *right)
     return larger ? larger : tp_order_size(a->number, b->number);
 }
 
-size_t *tp_share_order(const struct tp_found_list *files)
+size_t *tp_share_order(const uint64_t *sizes, size_t count)
 {
-    const size_t count = files->count;
     struct ordered *sorted = calloc(count + 1, sizeof *sorted);
     size_t *order = calloc(count + 1, sizeof *order);
     for (size_t i = 0; sorted && i < count; i++)
-        sorted[i] = (struct ordered){files->files[i].size, i};
+        sorted[i] = (struct ordered){sizes[i], i};
     if (sorted)
         qsort(sorted, count, sizeof *sorted, compare_ordered);
     for (size_t i = 0; sorted && order && i < count; i++)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensors/share.h"
+#include "base/share.h"
 #include "tests/unit/support/forked_world.h"
 
 static const struct tp_found made[] = {
@@ -28,22 +28,16 @@ static bool is_list(const struct tp_found_list *files)
 static bool share(const struct tp_world *world, void *context)
 {
     struct tp_found_list files = {0};
-    struct tp_records records = {.items = NULL};
     struct tp_found mine[MADE];
+    bool done[MADE] = {false, world->rank == 0, false};
     (void)context;
     memcpy(mine, made, sizeof mine);
     if (world->rank == 0)
         files = (struct tp_found_list){.files = mine, .count = MADE};
-    bool good = tp_share_files(world, &files, NULL) == TP_OK &&
-                is_list(&files) &&
-                tp_records_make(&records, &files, NULL) == TP_OK;
-    if (good && world->rank == 0)
-        records.items[1].done = true;
-    good = good && tp_share_done(world, &records, NULL) == TP_OK;
-    for (size_t i = 0; i < records.count && good; i++)
-        good = records.items[i].done == (i == 1) &&
-               records.items[i].elsewhere == (i == 1 && world->rank > 0);
-    tp_records_clear(&records);
+    const bool good = tp_share_files(world, &files, NULL) == TP_OK &&
+                      is_list(&files) &&
+                      tp_share_done(world, done, MADE, NULL) == TP_OK &&
+                      !done[0] && done[1] && !done[2];
     if (world->rank > 0)
         tp_found_clear(&files);
     return good;
@@ -71,13 +65,9 @@ Test(share, gives_none_where_there_are_none)
 
 Test(share, claims_the_largest_first)
 {
-    struct tp_found files[] = {{(char *)"a", 1, 0},
-                               {(char *)"b", 7, 0},
-                               {(char *)"c", 1, 0},
-                               {(char *)"d", 9, 0}};
-    const struct tp_found_list list = {.files = files, .count = 4};
+    static const uint64_t sizes[] = {1, 7, 1, 9};
     static const size_t expected[] = {3, 1, 0, 2};
-    size_t *order = tp_share_order(&list);
+    size_t *order = tp_share_order(sizes, 4);
     cr_assert(order);
     cr_expect_eq(memcmp(order, expected, sizeof expected), 0);
     free(order);
