@@ -174,10 +174,8 @@ static bool says_nothing(const struct tp_saved_place *place)
     return true;
 }
 
-/* Adds what is not said yet. Ranks are one thing: who is told by those of
- * tensors and pipeline has no other. */
-static void add(struct tp_saved_place *place,
-                const struct tp_saved_place *found)
+void tp_saved_place_add(struct tp_saved_place *place,
+                        const struct tp_saved_place *found)
 {
     bool ranked = false;
     for (int i = TP_PLACE_RANK; i < TP_PLACE_NUMBERS; i++)
@@ -274,7 +272,7 @@ static size_t read_name(const char *path, const char *name, size_t length,
         stem = before < stem ? before : stem;
         if (says_nothing(&found))
             break;
-        add(place, &found);
+        tp_saved_place_add(place, &found);
     }
     while (stem > 0 && stem < length && strchr("_-.", name[stem - 1]))
         stem--;
@@ -299,21 +297,36 @@ size_t tp_saved_stem(const char *name)
     return length;
 }
 
-void tp_saved_place_of(const char *path, bool file,
-                       struct tp_saved_place *place, size_t *stem)
+void tp_saved_place_of_name(const char *path, struct tp_saved_place *place,
+                            size_t *stem)
 {
-    enum { DIRECTORIES = 3 };
     const char *name = tp_file_base_name(path);
     say_nothing(place);
-    *stem = tp_saved_stem(name);
-    if (file)
-        *stem = read_name(path, name, *stem, true, place);
-    const char *end = name;
+    *stem = read_name(path, name, tp_saved_stem(name), true, place);
+}
+
+void tp_saved_place_of_folders(const char *path, struct tp_saved_place *place)
+{
+    enum { DIRECTORIES = 3 };
+    const char *end = tp_file_base_name(path);
+    say_nothing(place);
     for (int i = 0; i < DIRECTORIES && end > path; i++) {
         const char *at = component_before(path, end);
         read_name(path, at, (size_t)(end - 1 - at), false, place);
         end = at;
     }
+}
+
+void tp_saved_place_of(const char *path, bool file,
+                       struct tp_saved_place *place, size_t *stem)
+{
+    struct tp_saved_place folders;
+    say_nothing(place);
+    *stem = tp_saved_stem(tp_file_base_name(path));
+    if (file)
+        tp_saved_place_of_name(path, place, stem);
+    tp_saved_place_of_folders(path, &folders);
+    tp_saved_place_add(place, &folders);
 }
 
 int64_t tp_saved_rank(const struct tp_saved_place *place)
