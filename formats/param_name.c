@@ -443,7 +443,8 @@ static enum tp_status name(struct key *key, size_t from, struct tp_arena *arena,
     add_words(&module, key, 0, parameter ? key->leaf : 0);
     cut_grouped(key, label);
     add_words(&leaf, key, parameter ? name_start(key, from) : 0, key->count);
-    if (key->state.length)
+    /* a state that is all there is of a key is its name already */
+    if (key->state.length && key->state.at != key->word[key->count - 1].at)
         tp_text_add(&leaf, ".%.*s", (int)key->state.length, key->state.at);
     label->layer_type = keep(&type, arena);
     label->module = keep(&module, arena);

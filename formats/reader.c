@@ -546,6 +546,15 @@ enum tp_status tp_tensor_file_open_memory(const char *name, const void *data,
     return status;
 }
 
+enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
+                                        struct tp_error *err)
+{
+    enum tp_status status = tp_bytes_unchanged(&file->bytes, err);
+    return status == TP_OK && file->format && file->format->unchanged
+               ? file->format->unchanged(file, err)
+               : status;
+}
+
 void tp_tensor_file_close(struct tp_tensor_file *file)
 {
     if (file->format && file->format->close)

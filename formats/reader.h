@@ -60,6 +60,14 @@ enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
                                     struct tp_error *err);
 
 /*
+ * Whether the open file, and those it reads beside it, are as they were when
+ * they were opened, to be asked when all has been read: TP_E_DAMAGED says what
+ * changed, and that what was read of it may be of two files. TP_E_IO.
+ */
+enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
+                                        struct tp_error *err);
+
+/*
  * Closes the file; its tensors, labels and skips are gone. The arena keeps
  * one block for the next open; tp_arena_clear(&file->arena) releases it.
  */

@@ -9,6 +9,7 @@
 command -v valgrind > /dev/null || { echo "skipped: no valgrind"; exit 77; }
 srcdir=$(cd "$srcdir" && pwd)
 . "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/shapes.sh"
 if is_sanitized; then
     echo "skipped: valgrind and sanitizers do not mix"
     exit 77
@@ -17,129 +18,6 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tp-growth.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 99
 passed=0 failed=0
-
-# many N TEXT: the text N times, as printf %b reads it.
-many()
-{
-    local text
-    text=$(printf '%b.' "$2") && text=${text%.}
-    yes "$text" | head -n "$1" | tr -d '\n'
-}
-# opcodes N CODES: opcodes of a pickle, N times; CODES in octal for tr.
-opcodes() { head -c "$1" /dev/zero | tr '\000' "$2"; }
-# numbered N FORMAT...: awk's printf of the numbers 1 to N.
-numbered()
-{
-    awk -v n="$1" -v format="${2//$'\n'/ }" 'BEGIN {
-        for (i = 1; i <= n; i++) {
-            text = format
-            gsub(/#/, i, text)
-            printf "%s%s", (i > 1 ? "," : ""), text
-        }
-    }'
-}
-pickle() { printf '\200\002'; cat; printf '.'; }
-trace() { printf '{"traceEvents":['; cat; printf ']}'; }
-
-# --- shapes: each writes `in` (a file or folder) for n parts ------------------
-
-constants() { { printf '('; opcodes "$1" N; printf l; } | pickle > in.pt; }
-remembered() { { printf '('; many "$1" ']q\001'; printf l; } | pickle > in.pt; }
-deep() { { opcodes "$1" ']'; opcodes $(($1 - 1)) a; } | pickle > in.pt; }
-small_ints() { { printf '('; many "$1" 'K\001'; printf l; } | pickle > in.pt; }
-same_keys() { { printf '}('; many "$1" 'U\001aK\001'; printf u; } |
-    pickle > in.pt; }
-marks() { { opcodes "$1" '('; printf l; } | pickle > in.pt; }
-twins() { { printf ']'; opcodes "$1" 2; printf 0; } | pickle > in.pt; }
-tensors()
-{
-    local header
-    header={$(numbered "$1" \
-        '"layers.#.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}')}
-    { le64 ${#header}; printf %s "$header"; } > in.safetensors
-}
-long_name()
-{
-    local header
-    header="{\"$(opcodes "$1" n)\":{\"dtype\":\"F32\",\"shape\":[0],\
-\"data_offsets\":[0,0]}}"
-    { le64 ${#header}; printf %s "$header"; } > in.safetensors
-}
-archives() # torch.save into one file, again and again
-{
-    yes "$srcdir/testdata/torch/good-archives.pt" | head -n "$1" |
-        xargs cat > in.pt
-}
-X='{"ph":"X","cat":"cpu_op","pid":1,"name":'
-nested_calls() # each begins and ends within the one before
-{
-    awk -v n="$1" -v head="$X" 'BEGIN { for (i = 0; i < n; i++)
-        printf "%s%s\"f\",\"tid\":1,\"ts\":%d,\"dur\":%d}", (i ? "," : ""),
-            head, i, 2 * (n - i) }' | trace > in.json
-}
-same_moment()
-{
-    numbered "$1" "$X\"f\",\"tid\":1,\"ts\":5,\"dur\":0}" | trace > in.json
-}
-same_span()
-{
-    numbered "$1" "$X\"f#\",\"tid\":1,\"ts\":5,\"dur\":7}" | trace > in.json
-}
-threads()
-{
-    numbered "$1" "$X\"f\",\"tid\":#,\"ts\":#,\"dur\":7}" | trace > in.json
-}
-streams()
-{
-    numbered "$1" '{"ph":"X","cat":"kernel","pid":0,"tid":#,"ts":#,"dur":3,
-        "name":"k","args":{"stream":#,"device":0,"correlation":#}}' |
-        trace > in.json
-}
-launches()
-{
-    numbered "$1" '{"ph":"X","cat":"cuda_runtime","pid":1,"tid":1,"ts":#,
-        "dur":1,"name":"cudaLaunchKernel","args":{"correlation":#}},
-        {"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":#.5,"dur":0.4,"name":"k#",
-        "args":{"stream":7,"device":0,"correlation":#}}' | trace > in.json
-}
-one_correlation()
-{
-    numbered "$1" '{"ph":"X","cat":"cuda_runtime","pid":1,"tid":1,"ts":#,
-        "dur":1,"name":"cudaLaunchKernel","args":{"correlation":1}},
-        {"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":#.5,"dur":0.4,"name":"k",
-        "args":{"stream":7,"device":0,"correlation":1}}' | trace > in.json
-}
-processes()
-{
-    numbered "$1" "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":#,\"name\":\"f\",
-        \"tid\":1,\"ts\":#,\"dur\":7}" | trace > in.json
-}
-details()
-{
-    { printf '%s"f","tid":1,"ts":1,"dur":1,"args":{' "$X"
-      numbered "$1" '"k#":#'; printf '}}'; } | trace > in.json
-}
-brackets() { { printf 'x = '; opcodes "$1" '('; opcodes "$1" ')'; } > in.py; }
-names() { numbered "$1" 'x# = 1' | tr , '\n' > in.py; }
-functions()
-{
-    numbered "$1" 'def f#(x):@    return x.half().sum()' | tr ,@ '\n\n' > in.py
-}
-calls() { { printf 'import torch\nx = f'; many "$1" '(x)'; } > in.py; }
-sums() { { printf 'x = 1'; many "$1" ' + x'; } > in.py; }
-items()
-{
-    mkdir -p in
-    { printf '{"task":"statistics","level":"L1","framework":"pytorch",
-"dump_data_dir":null,"data":{'
-      numbered "$1" '"Torch.add.#.forward":{"input_args":[{
-"type":"torch.Tensor",
-"dtype":"torch.float32","shape":[2],"Max":1,"Min":0.0,"Mean":0.5,"Norm":1.5,
-"requires_grad":false}],"input_kwargs":{},"output":[]}'
-      printf '}}'; } > in/dump.json
-    echo '{}' > in/stack.json
-    echo '{}' > in/construct.json
-}
 
 # --- the law -----------------------------------------------------------------
 

@@ -518,4 +518,5 @@ const struct tp_format tp_format_distcp = {
     .bid = bid,
     .open = open_file,
     .close = tp_unit_close,
+    .unchanged = tp_unit_unchanged,
 };

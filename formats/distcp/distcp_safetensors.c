@@ -299,4 +299,5 @@ const struct tp_format tp_format_distcp_safetensors = {
     .bid = bid,
     .open = open_file,
     .close = tp_unit_close,
+    .unchanged = tp_unit_unchanged,
 };

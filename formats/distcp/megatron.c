@@ -565,4 +565,5 @@ const struct tp_format tp_format_megatron = {
     .bid = bid,
     .open = open_file,
     .close = tp_unit_close,
+    .unchanged = tp_unit_unchanged,
 };

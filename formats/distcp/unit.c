@@ -39,6 +39,13 @@ void tp_unit_close(struct tp_tensor_file *file)
     file->state = NULL;
 }
 
+enum tp_status tp_unit_unchanged(const struct tp_tensor_file *file,
+                                 struct tp_error *err)
+{
+    const struct tp_unit *unit = file->state;
+    return unit ? tp_file_set_unchanged(unit->set, err) : TP_OK;
+}
+
 enum tp_status tp_unit_add(struct tp_unit *unit, const struct tp_tensor *tensor,
                            struct tp_error *err)
 {

@@ -24,6 +24,10 @@ struct tp_unit {
 struct tp_unit *tp_unit_new(struct tp_tensor_file *file);
 void tp_unit_close(struct tp_tensor_file *file);
 
+/* What the formats of units have as `unchanged`. */
+enum tp_status tp_unit_unchanged(const struct tp_tensor_file *file,
+                                 struct tp_error *err);
+
 /* Adds a copy of a tensor. */
 enum tp_status tp_unit_add(struct tp_unit *unit,
                            const struct tp_tensor *tensor,

@@ -546,4 +546,5 @@ const struct tp_format tp_format_weight_map = {
     .bid = bid,
     .open = open_file,
     .close = tp_unit_close,
+    .unchanged = tp_unit_unchanged,
 };

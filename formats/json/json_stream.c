@@ -411,7 +411,8 @@ enum tp_status tp_json_stream_end(struct tp_json_stream *stream,
         if (stream->at < stream->used)
             return fail_here(stream, "something follows its end", err);
         if (stream->taken == stream->bytes.size)
-            return TP_OK;
+            return stream->borrowed ? TP_OK
+                                    : tp_bytes_unchanged(&stream->bytes, err);
         enum tp_status status = read_on(stream, err);
         if (status != TP_OK)
             return status;

@@ -417,6 +417,8 @@ static void find_free_pid(struct tp_events *events)
     events->free_pid = first;
     for (size_t i = 0; taken && i < events->lane_count; i++) {
         const uint32_t text = events->lanes[i].pid;
+        if (text >= events->texts.count)
+            continue; /* of an event that was left out, without a pid */
         const int64_t pid = tp_digits_value(tp_events_get(events, text),
                                             events->texts.lengths[text]);
         if (pid >= first && pid - first < (int64_t)events->lane_count)
@@ -446,6 +448,8 @@ static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
     tp_text_clear(&reading->carry);
     tp_text_clear(&reading->head_text);
     tp_text_clear(&reading->tail);
+    if (status == TP_OK)
+        status = tp_bytes_unchanged(&reading->input.bytes, err);
     tp_trace_input_close(&reading->input);
     return status;
 }

@@ -32,6 +32,50 @@ static enum tp_status read_fd(int fd, uint64_t offset, void *buffer,
     return TP_OK;
 }
 
+static int64_t modified_of(const struct stat *info)
+{
+    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+enum tp_status tp_bytes_unchanged(const struct tp_bytes *bytes,
+                                  struct tp_error *err)
+{
+    struct stat info;
+    if (bytes->fd < 0)
+        return TP_OK;
+    if (fstat(bytes->fd, &info) < 0)
+        return tp_fail_errno(err, "cannot stat");
+    const uint64_t size = (uint64_t)info.st_size;
+    if (size != bytes->size)
+        return tp_fail(err, TP_E_DAMAGED,
+                       (int64_t)(size < bytes->size ? size : bytes->size),
+                       "the file became %s while it was read, %" PRIu64
+                       " bytes instead of %" PRIu64,
+                       size < bytes->size ? "shorter" : "longer", size,
+                       bytes->size);
+    if (modified_of(&info) != bytes->modified)
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "the file was written to while it was read");
+    return info.st_nlink > 0
+               ? TP_OK
+               : tp_fail(err, TP_E_DAMAGED, -1,
+                         "the file was removed or replaced while it was read");
+}
+
+enum tp_status tp_bytes_take(int fd, struct tp_bytes *bytes,
+                             struct tp_error *err)
+{
+    struct stat info;
+    *bytes = (struct tp_bytes){.fd = fd};
+    if (fstat(fd, &info) < 0)
+        return tp_fail_errno(err, "cannot stat");
+    if (!S_ISREG(info.st_mode))
+        return tp_fail(err, TP_E_IO, -1, "not a regular file");
+    bytes->size = (uint64_t)info.st_size;
+    bytes->modified = modified_of(&info);
+    return TP_OK;
+}
+
 static enum tp_status load_whole(struct tp_bytes *bytes, struct tp_error *err)
 {
     bytes->owned = malloc(bytes->size ? bytes->size : 1);
@@ -39,6 +83,8 @@ static enum tp_status load_whole(struct tp_bytes *bytes, struct tp_error *err)
         return tp_fail_memory(err);
     enum tp_status status =
         read_fd(bytes->fd, 0, bytes->owned, bytes->size, err);
+    if (status == TP_OK)
+        status = tp_bytes_unchanged(bytes, err);
     if (status == TP_OK)
         bytes->memory = bytes->owned;
     close(bytes->fd);
@@ -49,19 +95,12 @@ static enum tp_status load_whole(struct tp_bytes *bytes, struct tp_error *err)
 enum tp_status tp_bytes_open(const char *path, struct tp_bytes *bytes,
                              struct tp_error *err)
 {
-    struct stat info;
     memset(bytes, 0, sizeof *bytes);
     /* O_NONBLOCK: a named pipe must not hang the run. */
-    bytes->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (bytes->fd < 0)
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
         return tp_fail_errno(err, "cannot open");
-    enum tp_status status = TP_OK;
-    if (fstat(bytes->fd, &info) < 0)
-        status = tp_fail_errno(err, "cannot stat");
-    else if (!S_ISREG(info.st_mode))
-        status = tp_fail(err, TP_E_IO, -1, "not a regular file");
-    else
-        bytes->size = (uint64_t)info.st_size;
+    enum tp_status status = tp_bytes_take(fd, bytes, err);
     if (status == TP_OK && bytes->size <= WHOLE_FILE_BYTES)
         status = load_whole(bytes, err);
     if (status != TP_OK)

@@ -17,16 +17,31 @@
 struct tp_bytes {
     int fd;                      /* -1: memory                           */
     uint64_t size;               /* bytes, as of opening                 */
+    int64_t modified;            /* ns since the epoch, as of opening    */
     const unsigned char *memory; /* the whole input, or NULL             */
     unsigned char *owned;        /* released by tp_bytes_close, or NULL  */
 };
 
 /*
  * Opens a regular file. Files up to 128 KiB are read into memory at once.
- * Fails with TP_E_IO (cannot open or read, not a regular file).
+ * Fails with TP_E_IO (cannot open or read, not a regular file), and those as
+ * tp_bytes_unchanged does.
  * Close with tp_bytes_close.
  */
 enum tp_status tp_bytes_open(const char *path, struct tp_bytes *bytes,
+                             struct tp_error *err);
+
+/*
+ * Whether the file is as it was when it was opened, to be asked once it has
+ * been read: what was read of a file that changed meanwhile may be of two
+ * files. TP_E_DAMAGED: it was written to, removed or replaced; TP_E_IO. Memory
+ * stays what it is, and what tp_bytes_open read at once was asked there.
+ */
+enum tp_status tp_bytes_unchanged(const struct tp_bytes *bytes,
+                                  struct tp_error *err);
+
+/* Takes over an open file, also after a failure: TP_E_IO, as above. */
+enum tp_status tp_bytes_take(int fd, struct tp_bytes *bytes,
                              struct tp_error *err);
 
 /* Borrows `size` bytes of memory as an input; closing releases nothing. */

@@ -2,9 +2,11 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Input text may hold escapes that would drive the user's terminal. */
 static void make_printable(char *text, size_t capacity)
@@ -64,7 +66,14 @@ enum tp_status tp_fail_errno(struct tp_error *err, const char *format, ...)
 
 enum tp_status tp_fail_memory(struct tp_error *err)
 {
-    return tp_fail(err, TP_E_MEMORY, -1, "out of memory");
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return tp_fail(err, TP_E_MEMORY, -1, "out of memory");
+    return tp_fail(err, TP_E_MEMORY, -1,
+                   "out of memory: this process may take %" PRIu64
+                   " bytes (--memory_limit)",
+                   (uint64_t)limit.rlim_cur);
 }
 
 void tp_while(struct tp_error *err, const char *format, ...)

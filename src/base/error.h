@@ -64,7 +64,8 @@ enum tp_status tp_fail(struct tp_error *err, enum tp_status code,
 enum tp_status tp_fail_errno(struct tp_error *err, const char *format, ...)
     TP_PRINTF(2, 3);
 
-/* Sets *err to "out of memory" and returns TP_E_MEMORY. */
+/* Sets *err to "out of memory", with the limit if there is one (see
+ * base/memory_limit.h), and returns TP_E_MEMORY. */
 enum tp_status tp_fail_memory(struct tp_error *err);
 
 /*

@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -27,9 +26,9 @@ enum { OPEN_MAX = 64 };
 
 struct member {
     char *name;
-    int fd; /* -1: closed */
+    struct tp_bytes bytes; /* fd -1: closed; the rest as of the first opening */
     unsigned users;
-    uint64_t size; /* as of the first opening */
+    bool opened; /* once, at least                                      */
 };
 
 struct tp_file_set {
@@ -38,8 +37,9 @@ struct tp_file_set {
     size_t count, room;
     struct tp_text_index index; /* number by name */
     size_t indexed;             /* names there is room for in it */
-    pthread_mutex_t lock;       /* guards fd, users, size, hand */
+    pthread_mutex_t lock;       /* guards bytes, users, changed, hand */
     size_t open_count, hand;
+    struct tp_error changed; /* the first file that did, while it was read  */
 };
 
 struct tp_file_set *tp_file_set_new(const char *path)
@@ -65,8 +65,7 @@ void tp_file_set_free(struct tp_file_set *set)
     if (!set)
         return;
     for (size_t i = 0; i < set->count; i++) {
-        if (set->members[i].fd >= 0)
-            close(set->members[i].fd);
+        tp_bytes_close(&set->members[i].bytes);
         free(set->members[i].name);
     }
     free(set->members);
@@ -100,9 +99,8 @@ static bool reserve_name(struct tp_file_set *set)
 static enum tp_status put(struct tp_file_set *set, const char *name,
                           size_t *number, struct tp_error *err)
 {
-    if (!reserve_name(set) ||
-        tp_grow(&set->members, &set->room, set->count + 1,
-                sizeof *set->members, NULL) != TP_OK)
+    if (!reserve_name(set) || tp_grow(&set->members, &set->room, set->count + 1,
+                                      sizeof *set->members, NULL) != TP_OK)
         return tp_fail_memory(err);
     char *copy = strdup(name);
     if (!copy)
@@ -111,7 +109,8 @@ static enum tp_status put(struct tp_file_set *set, const char *name,
     if (*place != TP_TEXT_NEW) {
         free(copy);
     } else {
-        set->members[set->count] = (struct member){.name = copy, .fd = -1};
+        set->members[set->count] =
+            (struct member){.name = copy, .bytes = {.fd = -1}};
         *place = set->count++;
     }
     *number = *place;
@@ -135,11 +134,9 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Copies of the wanted names of an open folder. */
-static enum tp_status list_names(DIR *folder,
-                                 bool (*wanted)(const void *context,
-                                                const char *name),
-                                 const void *context, char ***names,
-                                 size_t *count, struct tp_error *err)
+static enum tp_status list_names(
+    DIR *folder, bool (*wanted)(const void *context, const char *name),
+    const void *context, char ***names, size_t *count, struct tp_error *err)
 {
     size_t room = 0;
     const struct dirent *entry;
@@ -161,9 +158,9 @@ static enum tp_status put_below(struct tp_file_set *set, const char *name,
     size_t number;
     struct tp_text path = {0};
     tp_text_add(&path, "%s%s%s", name, below ? "/" : "", below ? below : "");
-    enum tp_status status =
-        path.failed ? tp_fail_memory(err)
-                    : put(set, tp_text_get(&path), &number, err);
+    enum tp_status status = path.failed
+                                ? tp_fail_memory(err)
+                                : put(set, tp_text_get(&path), &number, err);
     tp_text_clear(&path);
     return status;
 }
@@ -203,6 +200,17 @@ const char *tp_file_set_name(const struct tp_file_set *set, size_t number)
     return set->members[number].name;
 }
 
+/* Looks whether an open file is what it was. */
+static void check_member(struct tp_file_set *set, const struct member *member)
+{
+    struct tp_error why = {.code = TP_OK};
+    if (set->changed.code != TP_OK ||
+        tp_bytes_unchanged(&member->bytes, &why) == TP_OK)
+        return;
+    tp_while(&why, "reading %s", member->name);
+    set->changed = why;
+}
+
 /* Closes files that nobody reads, until few enough are open. */
 static void close_unused(struct tp_file_set *set)
 {
@@ -210,38 +218,52 @@ static void close_unused(struct tp_file_set *set)
          seen++) {
         struct member *member = &set->members[set->hand];
         set->hand = (set->hand + 1) % set->count;
-        if (member->fd < 0 || member->users)
+        if (member->bytes.fd < 0 || member->users)
             continue;
-        close(member->fd);
-        member->fd = -1;
+        check_member(set, member);
+        close(member->bytes.fd);
+        member->bytes.fd = -1;
         set->open_count--;
     }
 }
 
-static enum tp_status open_member(struct tp_file_set *set,
-                                  struct member *member, struct tp_error *err)
+static enum tp_status open_path(const struct tp_file_set *set,
+                                const struct member *member, int *fd,
+                                struct tp_error *err)
 {
-    struct stat info;
-    close_unused(set);
     char *path = malloc(strlen(set->folder) + strlen(member->name) + 1);
     if (!path)
         return tp_fail_memory(err);
     strcpy(path, set->folder);
     strcat(path, member->name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     free(path);
-    if (fd < 0 && errno == ENOENT)
+    if (*fd < 0 && errno == ENOENT)
         return tp_fail(err, TP_E_NOT_FOUND, -1, "the file %s is not there",
                        member->name);
-    if (fd < 0)
-        return tp_fail_errno(err, "cannot open %s", member->name);
-    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-        close(fd);
-        return tp_fail(err, TP_E_IO, -1, "%s is not a regular file",
-                       member->name);
+    return *fd >= 0 ? TP_OK
+                    : tp_fail_errno(err, "cannot open %s", member->name);
+}
+
+static enum tp_status open_member(struct tp_file_set *set,
+                                  struct member *member, struct tp_error *err)
+{
+    struct tp_bytes bytes;
+    int fd = -1;
+    close_unused(set);
+    enum tp_status status = open_path(set, member, &fd, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_bytes_take(fd, &bytes, err);
+    if (status != TP_OK) {
+        tp_while(err, "opening %s", member->name);
+        tp_bytes_close(&bytes);
+        return status;
     }
-    member->fd = fd;
-    member->size = (uint64_t)info.st_size;
+    if (!member->opened)
+        member->bytes = bytes;
+    member->bytes.fd = fd;
+    member->opened = true;
     set->open_count++;
     return TP_OK;
 }
@@ -253,12 +275,25 @@ enum tp_status tp_file_set_take(struct tp_file_set *set, size_t number,
     memset(bytes, 0, sizeof *bytes);
     pthread_mutex_lock(&set->lock);
     enum tp_status status =
-        member->fd < 0 ? open_member(set, member, err) : TP_OK;
+        member->bytes.fd < 0 ? open_member(set, member, err) : TP_OK;
     if (status == TP_OK) {
         member->users++;
-        bytes->fd = member->fd;
-        bytes->size = member->size;
+        *bytes = member->bytes;
     }
+    pthread_mutex_unlock(&set->lock);
+    return status;
+}
+
+enum tp_status tp_file_set_unchanged(struct tp_file_set *set,
+                                     struct tp_error *err)
+{
+    pthread_mutex_lock(&set->lock);
+    for (size_t i = 0; i < set->count; i++)
+        check_member(set, &set->members[i]);
+    const struct tp_error *why = &set->changed;
+    enum tp_status status = why->code;
+    if (status != TP_OK)
+        status = tp_fail(err, why->code, why->offset, "%s", why->message);
     pthread_mutex_unlock(&set->lock);
     return status;
 }

@@ -51,4 +51,10 @@ enum tp_status tp_file_set_take(struct tp_file_set *set, size_t number,
                                 struct tp_bytes *bytes, struct tp_error *err);
 void tp_file_set_give(struct tp_file_set *set, size_t number);
 
+/* Whether all files that were read are as they were when they were opened
+ * first: as tp_bytes_unchanged, of the first that is not; the message names
+ * it. */
+enum tp_status tp_file_set_unchanged(struct tp_file_set *set,
+                                     struct tp_error *err);
+
 #endif

@@ -273,6 +273,8 @@ static enum tp_status read_file(struct tp_check_file *file,
     if (status == TP_OK)
         status = tp_bytes_read(&bytes, 0, text, (size_t)bytes.size, err);
     if (status == TP_OK)
+        status = tp_bytes_unchanged(&bytes, err);
+    if (status == TP_OK)
         status = check_text(kind, text, (size_t)bytes.size, file, err);
     free(text);
     tp_bytes_close(&bytes);

@@ -65,7 +65,9 @@ void tp_print_warning(const struct tp_options *options, const char *format, ...)
 static bool print(const struct tp_text *text)
 {
     if (text->failed) {
-        fprintf(stderr, "tprof-analyze: out of memory\n");
+        struct tp_error err = {0};
+        tp_fail_memory(&err);
+        tp_print_error(&err);
         return false;
     }
     errno = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_limit.h"
 #include "cli/cli.h"
 #include "cli/option_help.h"
 #include "config.h"
@@ -175,6 +176,17 @@ static enum tp_status check_world(const struct tp_command *command,
                          command->name, options->compare ? " --compare" : "");
 }
 
+/* Without a limit that was asked for: enough of what there is to be left with
+ * some, or none where nobody says what there is. */
+static enum tp_status bound_memory(const struct tp_options *options,
+                                   struct tp_error *err)
+{
+    uint64_t bytes = options->memory_limit;
+    if (bytes == 0)
+        bytes = tp_memory_available() / 4 * 3;
+    return bytes ? tp_memory_limit(bytes, err) : TP_OK;
+}
+
 static int run_command(const struct tp_world *world, int argc, char **argv)
 {
     const struct tp_command *command = argc > 1 ? find_command(argv[1]) : NULL;
@@ -196,6 +208,8 @@ static int run_command(const struct tp_world *world, int argc, char **argv)
     else {
         if (status == TP_OK)
             status = check_world(command, &options, &err);
+        if (status == TP_OK)
+            status = bound_memory(&options, &err);
         if (status == TP_OK)
             result = command->run(&options, argc, argv);
     }

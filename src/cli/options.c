@@ -236,6 +236,11 @@ const struct tp_option tp_option_table[] = {
      .initial = "1",
      .help = "underflow that a recommended format may have",
      .commands = FOR_ROWS},
+    {.name = "memory_limit",
+     NUMBER(BYTES, "BYTES[K|M|G]", memory_limit, 1, 0x1p60),
+     .shown = "three quarters of what is available",
+     .help = "memory that each process of the run may take",
+     .commands = TP_FOR_ALL},
     /* dB are beyond any use at 1000 */
     {.name = "min_sqnr",
      NUMBER(REAL, "DB", min_sqnr, 0, 1000),

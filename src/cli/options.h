@@ -103,6 +103,7 @@ struct tp_options {
     double wait;               /* seconds; 0: analyse what is there         */
     uint64_t jobs;             /* 0: as many as processors                    */
     uint64_t device_memory;    /* bytes; 0: half of what is free     */
+    uint64_t memory_limit;     /* bytes; 0: three quarters of what is there */
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
     bool parts;

@@ -109,25 +109,28 @@ static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
     return same;
 }
 
-static enum tp_status measure(struct measurer *m, struct tp_compare_line *row,
+static enum tp_status measure(struct measurer *m,
                               const struct tp_tensor *const tensors[2],
                               unsigned worker, struct tp_error *err)
 {
     struct tp_pair_view view;
-    struct tp_difference_numbers numbers;
-    struct tp_difference_scan *scan = &m->scans[worker];
     enum tp_status status =
         tp_pair_view_make(tensors[0], tensors[1], &view, err);
-    if (status == TP_OK)
-        status = tp_difference_scan(&m->readers, worker, &view, scan, err);
-    if (status != TP_OK)
-        return status;
+    return status == TP_OK
+               ? tp_difference_scan(&m->readers, worker, &view,
+                                    &m->scans[worker], err)
+               : status;
+}
+
+static void set_row(const struct tp_difference_scan *scan, bool scalar,
+                    struct tp_compare_line *row)
+{
+    struct tp_difference_numbers numbers;
     tp_difference_numbers(&scan->plan, &scan->difference, scan->totals,
                           &numbers);
-    tp_difference_msprobe(&scan->plan, &scan->difference, tensors[0]->ndim == 0,
+    tp_difference_msprobe(&scan->plan, &scan->difference, scalar,
                           row->metrics);
     set_elements(&numbers, row);
-    return TP_OK;
 }
 
 static void measure_job(struct measurer *m, const struct job *job,
@@ -149,8 +152,12 @@ static void measure_job(struct measurer *m, const struct job *job,
         tp_msprobe_set_all(TP_MSPROBE_SHAPES, row->metrics);
         return;
     }
-    enum tp_status status = measure(m, row, tensors, worker, &err);
-    if (status != TP_OK)
+    enum tp_status status = measure(m, tensors, worker, &err);
+    for (int i = 0; i < 2 && status == TP_OK; i++)
+        status = tp_tensor_file_unchanged(&files[i], &err);
+    if (status == TP_OK)
+        set_row(&m->scans[worker], tensors[0]->ndim == 0, row);
+    else
         keep_problem(m, job, status, err.message);
 }
 

@@ -179,6 +179,8 @@ static enum tp_status list_file(struct lister *l, const char *path,
             note(l->side, path, skip->path, skip->reason);
     for (size_t i = 0; i < l->file.tensor_count && status == TP_OK; i++)
         status = add_tensor(l, path, &l->file.tensors[i], err);
+    if (tp_tensor_file_unchanged(&l->file, &problem) != TP_OK)
+        note(l->side, path, "", problem.message);
     return status;
 }
 

@@ -152,6 +152,10 @@ struct tp_format {
      * highest bidder is asked. */
     enum tp_status (*open)(struct tp_tensor_file *file, struct tp_error *err);
     void (*close)(struct tp_tensor_file *file); /* NULL: nothing to do     */
+    /* Whether the other files it reads are as they were when opened, as of
+     * tp_bytes_unchanged; NULL: it reads none. */
+    enum tp_status (*unchanged)(const struct tp_tensor_file *file,
+                                struct tp_error *err);
 };
 
 enum { TP_FORMAT_HEAD = 64 };

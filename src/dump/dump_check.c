@@ -154,9 +154,12 @@ static void read_task(void *context, size_t index, unsigned worker)
         return;
     enum tp_status status =
         tp_tensor_file_open(item->file, &work->files[worker], &err);
-    if (status == TP_OK)
+    if (status == TP_OK) {
         read_tensor(work, item, worker, checked);
-    else if (is_numpy(item->file) && status == TP_E_UNSUPPORTED)
+        status = tp_tensor_file_unchanged(&work->files[worker], &err);
+        if (status != TP_OK)
+            set_damaged(work, checked, status, err.message);
+    } else if (is_numpy(item->file) && status == TP_E_UNSUPPORTED)
         checked->reading = TP_READING_OTHER;
     else
         set_damaged(work, checked, status, err.message);

@@ -185,6 +185,9 @@ static void take_task(void *context, size_t index, unsigned number)
         tp_dump_item_open(item, &worker->file, &tensor, &why);
     if (status == TP_OK)
         status = take(tensor, &worker->room, print, &why);
+    if (status == TP_OK)
+        status = tp_tensor_file_unchanged(&worker->file, &why);
+    print->known = print->known && status == TP_OK;
     tp_tensor_file_close(&worker->file);
     item->has_crc = print->known;
     item->crc = print->crc;

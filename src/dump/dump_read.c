@@ -326,6 +326,8 @@ static enum tp_status read_log(struct reader *reader, const char *path,
     if (status != TP_OK)
         return status;
     status = tp_dump_activations_read(&bytes, reader->place, err);
+    if (status == TP_OK)
+        status = tp_bytes_unchanged(&bytes, err);
     tp_bytes_close(&bytes);
     return status;
 }

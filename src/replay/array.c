@@ -196,6 +196,8 @@ enum tp_status tp_array_read(const struct tp_dump_item *item,
         status = check_shape(item, &file.tensors[item->tensor], err);
     if (status == TP_OK)
         status = read_tensor(item, &file.tensors[item->tensor], array, err);
+    if (status == TP_OK && tp_tensor_file_unchanged(&file, err) != TP_OK)
+        status = fail_file(item, err->code, err);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
     if (status != TP_OK)

@@ -384,6 +384,10 @@ static void read_file(struct collector *c, size_t index, bool claimed,
         file->shifts = result->told ? result->told->shifts : NULL;
         file->shift_count = result->told ? result->told->shift_count : 0;
         read_open_file(c, result, shown, number);
+        if (tp_tensor_file_unchanged(file, &err) != TP_OK) {
+            result->row_count = 0; /* they may be of two files */
+            add_failure(c, result, shown, "", &err);
+        }
     } else if (expected || err.code != TP_E_UNSUPPORTED)
         add_failure(c, result, shown, "", &err);
     else

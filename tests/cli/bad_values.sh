@@ -4,7 +4,7 @@ mkdir d
 for words in "--jobs 0" "--jobs x" "--jobs -3" "--jobs 99999999999" \
     "--plot_format bmp" "--format yaml" "--fail_on maybe" "--device tpu" \
     "--device_memory 0" "--device_memory 3T" "--device_memory 2KM" \
-    "--device_memory 1025G" \
+    "--device_memory 1025G" "--memory_limit 0" "--memory_limit x" \
     "--formats hif8,fp7" "--min_sqnr -1" "--max_underflow x" \
     "--max_underflow 100.1" "--formats none,hif8" "--formats hif8," \
     "--rounding rne" "--mx_scale round" "--baseline later" \

@@ -89,3 +89,33 @@ Test(file_set, only_plain_names, .init = make_folder, .fini = remove_folder)
     cr_expect(strstr(err.message, "..a"), "%s", err.message);
     tp_file_set_free(set);
 }
+
+/* A file that nobody holds open any more is looked at as it is closed. */
+Test(file_set, a_file_that_changed_is_named, .init = make_folder,
+     .fini = remove_folder)
+{
+    char path[128];
+    struct tp_error err = {0};
+    struct tp_file_set *set = open_set();
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%03d", folder, i);
+        FILE *file = fopen(path, "w");
+        cr_assert(file && fprintf(file, "file") == 4);
+        fclose(file);
+    }
+    cr_assert_eq(tp_file_set_find(set, all, NULL, NULL, NULL), TP_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        struct tp_bytes bytes;
+        cr_assert_eq(tp_file_set_take(set, i, &bytes, NULL), TP_OK);
+        tp_file_set_give(set, i);
+        if (i == 0)
+            cr_expect_eq(tp_file_set_unchanged(set, &err), TP_OK);
+        snprintf(path, sizeof path, "%s/%03d", folder, 0);
+        if (i == 0)
+            cr_assert_eq(truncate(path, 2), 0);
+    }
+    cr_expect_eq(tp_file_set_unchanged(set, &err), TP_E_DAMAGED);
+    cr_expect(strstr(err.message, "shorter") && strstr(err.message, "000"),
+              "%s", err.message);
+    tp_file_set_free(set);
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What readers take of memory at worst, as SECURITY.md has it: inputs that are
+# meant to take much (tests/shapes.sh) are read in a process that may take so
+# many bytes for each of theirs and no more (--memory_limit), and nothing is out
+# of memory. Needs: TPROF, srcdir; TP_MEMORY=show: the least limit, too.
+
+srcdir=$(cd "$srcdir" && pwd)
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/shapes.sh"
+[ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
+if is_sanitized; then
+    echo "skipped: sanitizers take more than any limit"
+    exit 77
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/tp-memory.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 99
+passed=0 failed=0
+
+# suffices MEBIBYTES WORD...: whether a run may be done with so much.
+suffices()
+{
+    local limit=$1
+    shift
+    rm -rf out
+    "$TPROF" "$@" --jobs 1 --memory_limit "${limit}M" > text 2>&1
+    local rc=$?
+    [ $rc != 4 ] && [ $rc -lt 128 ] && ! grep -rqs 'out of memory' text out
+}
+
+# least LIMIT WORD...: the least number of mebibytes that does, up to 4.
+least()
+{
+    local low=4 high=$1 middle
+    shift
+    while [ $((high - low)) -gt 4 ]; do
+        middle=$(((low + high) / 2))
+        if suffices $middle "$@"; then high=$middle; else low=$middle; fi
+    done
+    echo "$high"
+}
+
+# takes SHAPE N MEBIBYTES TIMES COMMAND...: an input of n parts needs no more
+# than MEBIBYTES and TIMES its size; {} stands for it.
+takes()
+{
+    local shape=$1 n=$2 base=$3 times=$4 size limit words
+    shift 4
+    rm -rf in in.* out
+    "$shape" "$n" || exit 99
+    size=$(cat in* in/* 2> /dev/null | wc -c)
+    limit=$((base + times * size / 1048576))
+    words=("${@/\{\}/$(echo in*)}")
+    if suffices $limit "${words[@]}"; then
+        passed=$((passed + 1))
+    else
+        echo "FAIL $shape: $size bytes need more than $limit MiB"
+        tail -n 2 text
+        failed=$((failed + 1))
+    fi
+    [ "$TP_MEMORY" != show ] ||
+        echo "$shape: $size bytes, $(least $limit "${words[@]}") MiB"
+}
+
+to="--output_dir out --no_plots --no_html"
+# shellcheck disable=SC2086
+{
+    for shape in constants remembered deep small_ints same_keys marks twins; do
+        takes $shape 1000000 64 32 inspect {}
+    done
+    takes archives 200 64 32 inspect {}
+    takes tensors 20000 32 24 inspect {}
+    takes long_name 4000000 32 24 inspect {}
+    takes shards 20000 32 24 tensors {} $to
+    for shape in nested_calls same_moment same_span threads streams launches \
+        one_correlation processes; do
+        takes $shape 20000 32 12 trace {} $to
+    done
+    takes details 100000 32 12 trace {} $to
+    takes zeros 500000 32 64 dump {} $to
+    takes items 5000 32 64 dump {} $to
+    takes outputs 500000 32 64 check {}
+    for shape in brackets names functions calls sums; do
+        takes $shape 20000 32 48 check {}
+    done
+}
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
