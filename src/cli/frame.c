@@ -31,6 +31,8 @@ static enum tp_status take_tables(struct tp_frame *frame,
 {
     enum tp_status status = TP_OK;
     frame->page.full = frame->steps->hdf5;
+    if (!frame->page.folder)
+        frame->page.folder = realpath(frame->options->output_dir, NULL);
     for (size_t i = 0; i < count && status == TP_OK; i++)
         status = tp_html_page_add(&frame->page, &tables[i], err);
     return status;
@@ -50,6 +52,7 @@ enum tp_status tp_frame_hdf5(struct tp_frame *frame,
             ? tp_hdf5_write(path, &header, tables, count, err)
             : tp_fail_memory(err);
     free(path);
+    frame->page.files = files;
     return status == TP_OK && !frame->options->no_html
                ? take_tables(frame, tables, count, err)
                : status;
@@ -103,6 +106,8 @@ static enum tp_status write_html(const struct tp_frame *frame,
         .verdict = frame->verdict,
         .sentence = frame->sentence,
         .report = tp_text_get(report),
+        .inputs = frame->options->inputs,
+        .input_count = frame->options->input_count,
         .folder = frame->options->staging,
         .figures = frame->drawn.lines,
         .figure_count = frame->drawn.count};
