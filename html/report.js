@@ -203,7 +203,12 @@ class View {
   text() {
     const kept = this.table.columns.map((column, i) => i)
         .filter((i) => this.chosen[i]);
-    const clean = (cell) => cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
+    const clean = (cell) => {
+      const text = cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
+      const formula = /^[=+\-@]/.test(text) && text !== '-inf' &&
+          Number.isNaN(Number(text)); /* of a spreadsheet: see csv.c */
+      return formula ? `'${text}` : text;
+    };
     return [kept.map((i) => this.table.columns[i].name),
             ...this.rows.map((row) => kept.map((i) => clean(row[i])))]
         .map((cells) => cells.join('\t')).join('\n') + '\n';

@@ -8,7 +8,7 @@
  */
 function tensorPage(page) {
 const {make, draw, shown, load, View} = page;
-const MODULES_MOST = 60;
+const MODULES_MOST = 60, NAME_MOST = 32;
 
 /* Numbers that JSON cannot say are words. */
 function number(cell) {
@@ -171,12 +171,12 @@ const nameAxis = () =>
 
 /* Modules, as deep as there are few enough of them. */
 function moduleAxis(modules) {
-  const cut = (name, depth) => name.split('.').slice(0, depth).join('.');
+  const above = (name, depth) => name.split('.').slice(0, depth).join('.');
   let depth = 1;
-  while (depth < 12 && distinct(modules.map((name) => cut(name, depth + 1))).length <=
+  while (depth < 12 && distinct(modules.map((name) => above(name, depth + 1))).length <=
              MODULES_MOST)
     depth++;
-  return {label: 'module', words: 'module', of: (cell) => cell ? cut(cell, depth) : null};
+  return {label: 'module', words: 'module', of: (cell) => cell ? above(cell, depth) : null};
 }
 
 function namesOf(table, axis) {
@@ -227,7 +227,8 @@ async function measures(tensors) {
   list.push(plain('nan', 'NaN: most elements', {log: true}),
             plain('pos_inf', '+Inf: most elements', {log: true}),
             plain('std', 'standard deviation: largest', {log: true}));
-  return list.filter(Boolean);
+  return list.filter((measure) => measure &&
+      measure.values().some(([, value]) => !Number.isNaN(value)));
 }
 
 function sqnrs(tensors, casts) {
@@ -282,6 +283,9 @@ function textOf(measure, cell) {
   return String(Number(cell.value.toPrecision(3)));
 }
 
+const cut = (name) => String(name).length > NAME_MOST
+    ? `${String(name).slice(0, NAME_MOST - 1)}…` : String(name);
+
 class Heat {
   constructor(tensors, list, axes) {
     Object.assign(this, {tensors, list, axes, measure: list[0]});
@@ -303,16 +307,17 @@ class Heat {
     const text = cell ? textOf(this.measure, cell) : '·';
     const wanted = [{axis: this.axes[0], name: down}, {axis: this.axes[1], name: over}];
     const scope = scopeOf(this.tensors, wanted);
-    const chosen = page.scope() && page.scope().words === scope.words;
+    const chosen = page.scope() !== null && page.scope().words === scope.words;
+    const press = (event) => {
+      const on = event.currentTarget.getAttribute('aria-pressed') === 'true';
+      page.narrow(on ? null : scope);
+      this.press(event.currentTarget);
+    };
     const kind = this.measure.severity && cell ? WORST[cell.value] : '';
     const button = make('button', {type: 'button', class: kind || false,
         'aria-pressed': String(chosen), title: `${scope.words}: ${cell ? text : 'none'}`,
         'aria-label': `${scope.words}: ${cell ? text : 'no finding'}`,
-        onclick: (event) => {
-          page.narrow(chosen && event.currentTarget.getAttribute('aria-pressed') === 'true'
-                          ? null : scope);
-          this.press(event.currentTarget);
-        }}, text);
+        onclick: press}, text);
     if (cell)
       button.style.setProperty('--share', kind ? '0.3' : share(cell.value).toFixed(3));
     return make('td', {}, button);
@@ -332,9 +337,10 @@ class Heat {
     const [downs, overs] = this.names;
     if (this.tooLarge()) return;
     const head = make('tr', {}, make('th', {scope: 'col'}, this.axes[0].words),
-        ...overs.map((name) => make('th', {scope: 'col'}, this.axes[1].words === 'iteration'
-            ? `it ${name}` : String(name))));
-    const rows = downs.map((down) => make('tr', {}, make('th', {scope: 'row'}, String(down)),
+        ...overs.map((name) => make('th', {scope: 'col', title: String(name)},
+            this.axes[1].words === 'iteration' ? `it ${name}` : cut(name))));
+    const rows = downs.map((down) => make('tr', {},
+        make('th', {scope: 'row', title: String(down)}, cut(down)),
         ...overs.map((over) => this.cell(cells, share, down, over))));
     this.body.replaceChildren(make('table', {}, make('thead', {}, head),
                                    make('tbody', {}, ...rows)));
@@ -381,8 +387,8 @@ async function map(place) {
   const rows = make('select', {onchange: () => { heat = heats[rows.selectedIndex]; show(); }},
       ...heats.map((one) => option(one.axes[0].label, `${one.axes[0].words}s`)));
   const over = heats[0].axes[1].words;
-  place.append(make('h2', {id: 'over'}, `Where and when: ${heats.map((one) =>
-          `${one.axes[0].words}s`).join(' or ')} over ${over}s`),
+  place.append(make('h2', {}, `Where${over === 'iteration' ? ' and when' : ''}: ` +
+          `${heats.map((one) => `${one.axes[0].words}s`).join(' or ')} over ${over}s`),
       make('div', {class: 'tools'}, make('label', {}, 'Colour by', select),
            ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
   page.onWiden(() => heat.press(null));

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-oe3C1uGi1IA9H5n3gE32vrrz53fuu6sAyfCapppl/Cw="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-8ucRlHsC5PJ5kUS+bCEeug3BBgFM2F1r9C6rbzXM0wI="
+    "sha256-6mfv6QDNGG3caBXNwMVoJ6MaQvSnpuCRu8OiAhWBzqE="
 
 #endif
