@@ -52,6 +52,11 @@ look "tensors, names of files" 'out"put/report.html'
 "$python" "$srcdir/tests/browser/names.py" weights - weights
 "$TPROF" tensors weights --output_dir odd_weights --no_plots --quiet
 look "tensors, names of tensors" odd_weights/report.html
+"$TPROF" check "$srcdir/testdata/check" --output_dir check --quiet
+look check check/check_report.html
+"$python" "$srcdir/tests/browser/names.py" scripts - scripts
+"$TPROF" check scripts --output_dir odd_check --quiet
+look "check, names" odd_check/check_report.html
 echo "== HTML"
 "$python" "$srcdir/tests/browser/validate.py" ./*/*.html
 case $? in

@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-oe3C1uGi1IA9H5n3gE32vrrz53fuu6sAyfCapppl/Cw="
+    "sha256-XsKNYPTwgnqGbchZtSJluDMk7U6gL9vEGUaEhQBjBT4="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-6mfv6QDNGG3caBXNwMVoJ6MaQvSnpuCRu8OiAhWBzqE="
 

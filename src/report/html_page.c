@@ -25,7 +25,7 @@ enum { LINKED = 1000 }; /* findings whose files are looked for             */
 
 /* Columns that stand apart in a finding. */
 static const char *const apart[] = {"severity", "rule", "evidence",
-                                    "suggestion", NULL};
+                                    "suggestion", "source", NULL};
 
 static const char *text_in(const struct tp_table *table, size_t row,
                            const char *name)
@@ -71,6 +71,30 @@ static void add_facts(struct tp_html_page *page, const struct tp_table *table,
     tp_text_clear(&cell);
 }
 
+/* Findings of scripts stand file by file: a heading where one begins. */
+static void add_script(struct tp_html_page *page, const struct tp_table *table)
+{
+    const char *file = text_in(table, 0, "file");
+    if (!tp_table_column(table, "source") ||
+        (page->script && strcmp(page->script, file) == 0))
+        return;
+    page->script = file;
+    tp_text_add(&page->findings, "<h3>");
+    tp_html_file(&page->findings, page->folder, file);
+    tp_text_add(&page->findings, "</h3>\n");
+}
+
+/* The line that a finding is on. */
+static void add_source(struct tp_text *html, const struct tp_table *table)
+{
+    const char *source = text_in(table, 0, "source");
+    if (!*source)
+        return;
+    tp_text_add(html, "<pre class=\"source\" tabindex=\"0\">");
+    tp_html_text(html, source);
+    tp_text_add(html, "</pre>");
+}
+
 /* The beginning of the evidence: what stands in the list. */
 static void add_gist(struct tp_text *html, const char *evidence)
 {
@@ -92,7 +116,8 @@ static void add_place(struct tp_text *html, const struct tp_table *table)
     } labels[] = {{"rank", "rank "},   {"quant_type", ""},
                   {"layer_type", ""},  {"layer_idx", "L"},
                   {"operation", ""},   {"tensor_name", ""},
-                  {"name", ""}};
+                  {"name", ""},        {"cell", "cell "},
+                  {"line", "line "}};
     struct tp_text cell = {0};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const struct tp_column *column =
@@ -134,6 +159,7 @@ static void add_finding(struct tp_html_page *page,
     page->counts[severity]++;
     if (number == 0)
         note_first(page, table);
+    add_script(page, table);
     tp_text_add(html, "<details class=\"finding\" data-row=\"%zu\"%s><summary>",
                 number, number == 0 ? " open" : "");
     tp_text_add(html, "<span class=\"badge %s\">%s</span> <b>",
@@ -143,7 +169,9 @@ static void add_finding(struct tp_html_page *page,
     tp_text_add(html, "</b> ");
     add_place(html, table);
     add_gist(html, evidence);
-    tp_text_add(html, "</summary>\n<div><p>");
+    tp_text_add(html, "</summary>\n<div>");
+    add_source(html, table);
+    tp_text_add(html, "<p>");
     tp_html_text(html, evidence);
     tp_text_add(html, "</p>");
     if (*suggestion) {
@@ -165,6 +193,7 @@ static void add_findings(struct tp_html_page *page,
         const struct tp_table one = tp_table_window(table, i, 1, room);
         add_finding(page, &one);
     }
+    page->script = NULL;
     free(room);
 }
 
@@ -172,7 +201,8 @@ static void add_findings(struct tp_html_page *page,
 
 /* What a command is mostly asked for: more of it stands in the page. */
 static const char *const main_tables[] = {"tensors", "ops",   "pairs",
-                                          "replay",  "calls", NULL};
+                                          "replay",  "calls", "scripts",
+                                          NULL};
 
 static void add_section(struct tp_html_page *page,
                         const struct tp_table *table, size_t packed)
@@ -190,10 +220,12 @@ static void add_section(struct tp_html_page *page,
                 table->row_count);
     if (packed < table->row_count)
         tp_text_add(html, "The first %zu rows are here. ", packed);
-    tp_text_add(html,
-                "All, with all digits: "
-                "<code>pandas.DataFrame(h5py.File('%s')['%s'][:])</code></p>\n",
-                page->full, table->name);
+    if (page->full)
+        tp_text_add(html,
+                    "All, with all digits: <code>pandas.DataFrame("
+                    "h5py.File('%s')['%s'][:])</code>",
+                    page->full, table->name);
+    tp_text_add(html, "</p>\n");
     tp_text_add(html, "<div class=\"view\"><div class=\"rows\" tabindex=\"0\" "
                       "role=\"region\" aria-label=\"first rows of ");
     tp_html_text(html, table->name);
@@ -371,10 +403,13 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</p>\n");
     if (words->input_count)
         add_inputs(html, page, words);
-    if (words->verdict) {
-        tp_text_add(html, "<p class=\"lead\"><b>");
-        tp_html_text(html, words->verdict);
-        tp_text_add(html, "</b>: ");
+    if (words->sentence) {
+        tp_text_add(html, "<p class=\"lead\">");
+        if (words->verdict) {
+            tp_text_add(html, "<b>");
+            tp_html_text(html, words->verdict);
+            tp_text_add(html, "</b>: ");
+        }
         tp_html_text(html, words->sentence);
         tp_text_add(html, "</p>\n");
     } else if (page->found) {

@@ -17,7 +17,7 @@
  * are an empty one. */
 struct tp_html_page {
     const char *full; /* the file that has all rows, "summary.h5"; borrowed,
-                         set by who begins the page                        */
+                         set by who begins the page; NULL: there is none   */
     char *folder;         /* absolute, where the page will be, owned; NULL:
                              files are not looked for                      */
     uint64_t files;       /* that were read; 0: not told                   */
@@ -27,6 +27,8 @@ struct tp_html_page {
     struct tp_text rows;     /* packed                                     */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
+    const char *script;      /* that the last one is in; borrowed while the
+                                findings are added                         */
     size_t tensors;          /* rows of that table, of which a map is drawn */
     bool formats;            /* formats were simulated                     */
 };
@@ -35,7 +37,8 @@ struct tp_html_page {
 struct tp_html_words {
     const char *title;        /* of the command: "trace"                   */
     const char *tool_version;
-    const char *verdict, *sentence; /* of the whole; NULL: there is none   */
+    const char *verdict, *sentence; /* of the whole; NULL: there is none; a
+                                       sentence may stand alone            */
     const char *report;       /* the report as text                        */
     const char *const *inputs; /* as they were given                       */
     size_t input_count;

@@ -5,7 +5,7 @@
 `tensors` copies tensor files of SOURCE into FOLDER under these names. `weights`
 writes a model of safetensors whose tensors have them, each with a NaN. `dump`
 copies a dump of msprobe and adds to it calls, modules and lines of programs of
-these names.
+these names. `scripts` writes scripts that have the names and a line with each.
 """
 import json
 import os
@@ -74,6 +74,16 @@ def weights(_, folder):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def scripts(_, folder):
+    os.makedirs(folder)
+    for number, name in enumerate(NAMES):
+        path = os.path.join(folder, f"{name.replace('/', '_')}_{number}.py")
+        line = " ".join(name.split())
+        with open(path, "w") as file:
+            file.write("import torch\n"
+                       f"net = torch.nn.Linear(2, 2).half()  # {line}\n")
+
+
 def read(path):
     with open(path) as file:
         return json.load(file)
@@ -111,4 +121,6 @@ def dump(source, folder):
 
 
 if __name__ == "__main__":
-    {"tensors": tensors, "weights": weights, "dump": dump}[sys.argv[1]](*sys.argv[2:])
+    kinds = {"tensors": tensors, "weights": weights, "scripts": scripts,
+             "dump": dump}
+    kinds[sys.argv[1]](*sys.argv[2:])
