@@ -90,10 +90,12 @@ let scope = null;
 class View {
   constructor(table, place) {
     this.table = table;
-    this.chosen = table.columns.map(() => true);
+    /* At first the columns that say something. */
+    this.chosen = table.columns.map((column, i) => !table.rows.length ||
+        table.rows.some((row) => row[i] !== null && row[i] !== ''));
     this.order = null;
     this.rows = table.rows;
-    this.filter = make('input', {type: 'search', size: 28,
+    this.filter = make('input', {type: 'search', size: 34,
         placeholder: 'words, or layer_idx=3 abs_max>100',
         oninput: () => this.apply()});
     this.count = make('span', {class: 'soft', role: 'status'});
@@ -117,7 +119,7 @@ class View {
     const list = make('div', {class: 'columns'});
     this.table.columns.forEach((column, i) => {
       list.append(make('label', {}, make('input', {type: 'checkbox',
-          checked: true, onchange: (event) => {
+          checked: this.chosen[i], onchange: (event) => {
             this.chosen[i] = event.target.checked;
             this.heads();
             this.paint();

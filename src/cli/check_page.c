@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "cli/check_page.h"
 
 #include <inttypes.h>
@@ -159,8 +158,7 @@ static enum tp_status make_page(const struct tp_options *options,
                                 struct tp_error *err)
 {
     const size_t scripts = check->list.count;
-    struct tp_html_page page = {.folder = realpath(options->output_dir, NULL),
-                                .files = scripts};
+    struct tp_html_page page = {.files = scripts};
     struct tp_text sentence = {0};
     tp_text_add(&sentence, "%zu %s in %zu of %zu %s", rows->finding_count,
                 rows->finding_count == 1 ? "finding" : "findings", rows->with,
@@ -172,7 +170,9 @@ static enum tp_status make_page(const struct tp_options *options,
                                         .inputs = options->inputs,
                                         .input_count = options->input_count,
                                         .folder = "."};
-    enum tp_status status = add_rows(&page, rows, scripts, err);
+    enum tp_status status = tp_output_whole(options, &page.folder, err);
+    if (status == TP_OK)
+        status = add_rows(&page, rows, scripts, err);
     if (status == TP_OK)
         status = sentence.failed ? tp_fail_memory(err)
                                  : tp_html_page_write(&page, &words, html, err);

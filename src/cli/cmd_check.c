@@ -27,25 +27,6 @@ static bool print_problems(const struct tp_options *options,
     return any;
 }
 
-static int report(const struct tp_options *options,
-                  const struct tp_check *check)
-{
-    struct tp_text text = {0};
-    if (options->format == TP_FORM_JSON)
-        tp_check_json(check, &text);
-    else if (options->format == TP_FORM_SARIF)
-        tp_check_sarif(check, PACKAGE_VERSION, &text);
-    else if (!options->quiet)
-        tp_check_text(check, &text);
-    bool printed = tp_print(&text);
-    bool damaged = print_problems(options, &check->list);
-    if (!printed)
-        return TP_EXIT_FAILED;
-    if (damaged)
-        return TP_EXIT_DAMAGED;
-    return tp_check_fails(check) ? TP_EXIT_FINDINGS : TP_EXIT_OK;
-}
-
 /* What the command line asks for; what it does not, a project may. */
 static struct tp_check_settings settings_of(const struct tp_options *options)
 {
@@ -73,6 +54,28 @@ static struct tp_check_settings settings_of(const struct tp_options *options)
 static bool writes_page(const struct tp_options *options)
 {
     return tp_options_given(options, "output_dir") && !options->no_html;
+}
+
+static int report(const struct tp_options *options,
+                  const struct tp_check *check)
+{
+    struct tp_text text = {0};
+    if (options->format == TP_FORM_JSON)
+        tp_check_json(check, &text);
+    else if (options->format == TP_FORM_SARIF)
+        tp_check_sarif(check, PACKAGE_VERSION, &text);
+    else if (!options->quiet) {
+        tp_check_text(check, &text);
+        if (writes_page(options))
+            tp_output_link(options, TP_CHECK_PAGE, &text);
+    }
+    bool printed = tp_print(&text);
+    bool damaged = print_problems(options, &check->list);
+    if (!printed)
+        return TP_EXIT_FAILED;
+    if (damaged)
+        return TP_EXIT_DAMAGED;
+    return tp_check_fails(check) ? TP_EXIT_FINDINGS : TP_EXIT_OK;
 }
 
 static enum tp_status write_page(const struct tp_options *options,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "cli/frame.h"
 
 #include <stdio.h>
@@ -32,7 +31,7 @@ static enum tp_status take_tables(struct tp_frame *frame,
     enum tp_status status = TP_OK;
     frame->page.full = frame->steps->hdf5;
     if (!frame->page.folder)
-        frame->page.folder = realpath(frame->options->output_dir, NULL);
+        status = tp_output_whole(frame->options, &frame->page.folder, err);
     for (size_t i = 0; i < count && status == TP_OK; i++)
         status = tp_html_page_add(&frame->page, &tables[i], err);
     return status;
@@ -283,25 +282,14 @@ static int end_help(const struct tp_frame *frame, const struct tp_error *err)
     return tp_exit_of(err->code);
 }
 
-/* On a terminal: where the page is, as a link where colours are wanted. */
+/* Where the page is. */
 static void add_link(const struct tp_frame *frame, struct tp_text *text)
 {
-    const struct tp_options *options = frame->options;
-    if (options->no_html || !frame->steps->report || !tp_stdout_is_terminal())
+    if (frame->options->no_html || !frame->steps->report)
         return;
     char *name = html_name(frame->steps->report);
-    char *path = name ? tp_file_join(options->output_dir, name) : NULL;
-    char *whole = path ? realpath(path, NULL) : NULL;
-    if (whole) {
-        tp_text_add(text, "Open ");
-        if (tp_wants_color())
-            tp_text_link(text, whole, path);
-        else
-            tp_text_printable(text, path);
-        tp_text_add(text, "\n");
-    }
-    free(whole);
-    free(path);
+    if (name)
+        tp_output_link(frame->options, name, text);
     free(name);
 }
 

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-XsKNYPTwgnqGbchZtSJluDMk7U6gL9vEGUaEhQBjBT4="
+    "sha256-sdTSgbVDbtu7fpKMODnlbze44RkNH7o/pC22VJdBits="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-6mfv6QDNGG3caBXNwMVoJ6MaQvSnpuCRu8OiAhWBzqE="
+    "sha256-AO5WXFOH6zOJ0TGEcZdAx0ahwifHKOMvUIoG0F2cKZM="
 
 #endif

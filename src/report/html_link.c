@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "report/html_link.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,9 @@ void tp_html_relative(struct tp_text *html, const char *folder,
 
 void tp_html_file(struct tp_text *html, const char *folder, const char *file)
 {
+    errno = 0;
     char *whole = folder && *file ? realpath(file, NULL) : NULL;
+    html->failed |= !whole && errno == ENOMEM;
     if (whole) {
         tp_text_add(html, "<a href=\"");
         tp_html_relative(html, folder, whole);

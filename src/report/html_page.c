@@ -140,7 +140,12 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
     tp_text_add(html, "<b>");
     tp_html_text(html, text_in(table, 0, "rule"));
     tp_text_add(html, "</b>: ");
+    const size_t begin = html->length;
     add_place(html, table);
+    if (html->length > begin) { /* with a space behind it */
+        html->length--;
+        tp_text_add(html, ": ");
+    }
     add_gist(html, text_in(table, 0, "evidence"));
     page->findings.failed |= html->failed;
 }
