@@ -49,10 +49,8 @@ static const struct tp_column finding_columns[] = {
 };
 
 static const struct tp_column script_columns[] = {
-    TP_COLUMN(struct script, file, ""),
-    TP_COLUMN(struct script, high, "1"),
-    TP_COLUMN(struct script, medium, "1"),
-    TP_COLUMN(struct script, low, "1"),
+    TP_COLUMN(struct script, file, ""),    TP_COLUMN(struct script, high, "1"),
+    TP_COLUMN(struct script, medium, "1"), TP_COLUMN(struct script, low, "1"),
     TP_COLUMN(struct script, problem, ""),
 };
 
@@ -116,10 +114,10 @@ static enum tp_status make_rows(const struct tp_check *check,
     for (size_t i = 0; i < list->count; i++) {
         const struct tp_check_file *file = &list->files[i];
         struct script *script = &rows->scripts[i];
-        *script = (struct script){
-            .file = file->path,
-            .problem =
-                file->problem.code == TP_OK ? "" : file->problem.message};
+        *script = (struct script){.file = file->path,
+                                  .problem = file->problem.code == TP_OK
+                                                 ? ""
+                                                 : file->problem.message};
         rows->with += file->findings.count > 0;
         for (size_t j = 0; j < file->findings.count; j++) {
             const struct tp_check_finding *found = &file->findings.at[j];
@@ -142,9 +140,8 @@ static enum tp_status add_rows(struct tp_html_page *page,
                                const struct page_rows *rows, size_t scripts,
                                struct tp_error *err)
 {
-    const struct tp_table findings =
-        TP_TABLE_OF("findings", finding_columns, rows->findings,
-                    rows->finding_count);
+    const struct tp_table findings = TP_TABLE_OF(
+        "findings", finding_columns, rows->findings, rows->finding_count);
     const struct tp_table files =
         TP_TABLE_OF("scripts", script_columns, rows->scripts, scripts);
     enum tp_status status = tp_html_page_add(page, &findings, err);
