@@ -27,9 +27,23 @@ look()
     fi
 }
 
+# values FOLDER: compares a page of tensors with its tables.
+values()
+{
+    echo "== $1, what tables have"
+    "$python" "$srcdir/tests/browser/tensor_page.py" "$1/report.html" \
+        "$1/summary.h5"
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
 cd "$work" || exit 99
 "$TPROF" --tensor_dir "$logs" --output_dir run --quiet
 look tensors run/report.html
+values run
 "$TPROF" trace "$srcdir/testdata/traces" --output_dir trace --quiet
 look trace trace/trace_report.html
 "$TPROF" compare "$srcdir/testdata/msprobe/step0" \

@@ -191,11 +191,11 @@ static enum tp_status put_page(const struct tp_options *options,
     tp_text_bytes(&replaced, names, sizeof names);
     if (status == TP_OK)
         status = tp_output_write(&inner, TP_CHECK_PAGE, html, err);
+    if (status == TP_OK && replaced.failed)
+        status = tp_fail_memory(err);
     if (status == TP_OK)
-        status = replaced.failed
-                     ? tp_fail_memory(err)
-                     : tp_staging_commit(options->output_dir, staging,
-                                         &replaced, TP_CHECK_PAGE, err);
+        status = tp_staging_commit(options->output_dir, staging, &replaced,
+                                   TP_CHECK_PAGE, err);
     else if (staging)
         tp_file_remove_tree(staging);
     if (status != TP_OK && staging) {
