@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-sdTSgbVDbtu7fpKMODnlbze44RkNH7o/pC22VJdBits="
+    "sha256-upl48cPsPXueVFBlkD0IuOmwxAXxKWHHNw3L2xh61U4="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-AO5WXFOH6zOJ0TGEcZdAx0ahwifHKOMvUIoG0F2cKZM="
 
