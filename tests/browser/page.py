@@ -135,7 +135,8 @@ def heat(page):
     if cells.count() == 0:
         return
     for value in page.eval_on_selector_all(
-            "#map select >> nth=0 >> option", "nodes => nodes.map(n => n.value)"):
+            "#map select >> nth=0 >> option",
+            "nodes => nodes.map(n => n.value)"):
         page.select_option("#map select >> nth=0", value)
         check(cells.count() > 0, f"map of {value}")
     page.select_option("#map select >> nth=0", "abs_max")
