@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of a report: tables that sort, filter and scroll, a map of layers
- * over iterations, and a chart for each finding. Rows stand in the page as
+ * The page of a report: tables that sort, filter and scroll, and a chart for
+ * each finding; report_tensors.js has what only pages of tensors have. Rows stand in the page as
  * base64 of deflated JSON, a list a row, and are unpacked when their table is
  * opened. Only rows that can be seen are in the document, so that 50 000 of
  * them scroll; without this script the first rows of each table stand there.
@@ -9,7 +9,7 @@
  */
 'use strict';
 (() => {
-const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000;
+const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000, PRINTED = 40;
 const loaded = new Map();
 
 function make(name, props, ...children) {
@@ -83,13 +83,19 @@ function parse(text, table) {
 
 /* --- a table -------------------------------------------------------------- */
 
+/* What all tables are narrowed to: {words, of}, where of(table) gives {words,
+ * holds}, a test of its rows, or null where that says nothing about them. */
+let scope = null;
+
 class View {
   constructor(table, place) {
     this.table = table;
-    this.chosen = table.columns.map(() => true);
+    /* At first the columns that say something. */
+    this.chosen = table.columns.map((column, i) => !table.rows.length ||
+        table.rows.some((row) => row[i] !== null && row[i] !== ''));
     this.order = null;
     this.rows = table.rows;
-    this.filter = make('input', {type: 'search', size: 28,
+    this.filter = make('input', {type: 'search', size: 34,
         placeholder: 'words, or layer_idx=3 abs_max>100',
         oninput: () => this.apply()});
     this.count = make('span', {class: 'soft', role: 'status'});
@@ -113,7 +119,7 @@ class View {
     const list = make('div', {class: 'columns'});
     this.table.columns.forEach((column, i) => {
       list.append(make('label', {}, make('input', {type: 'checkbox',
-          checked: true, onchange: (event) => {
+          checked: this.chosen[i], onchange: (event) => {
             this.chosen[i] = event.target.checked;
             this.heads();
             this.paint();
@@ -152,6 +158,8 @@ class View {
 
   apply() {
     const tests = parse(this.filter.value, this.table);
+    const narrow = scope && scope.of(this.table);
+    if (narrow) tests.push(narrow.holds);
     this.rows = this.table.rows.filter((row) => tests.every((test) => test(row)));
     if (this.order) {
       const {at, sign} = this.order;
@@ -160,16 +168,18 @@ class View {
           ? compare(a[at], b[at]) : sign * compare(a[at], b[at]));
     }
     this.count.textContent =
-        `${this.rows.length} of ${this.table.rows.length} rows`;
+        `${this.rows.length} of ${this.table.rows.length} rows` +
+        (narrow ? `: ${narrow.words}` : '');
     this.scroll.scrollTop = 0;
     this.paint();
   }
 
   paint() {
-    const first = Math.max(0,
+    const first = this.printed ? 0 : Math.max(0,
         Math.floor(this.scroll.scrollTop / ROW_PX) - AROUND);
     const seen = Math.ceil((this.scroll.clientHeight || 500) / ROW_PX);
-    const end = Math.min(this.rows.length, first + seen + 2 * AROUND);
+    const end = Math.min(this.rows.length,
+                         this.printed ? PRINTED : first + seen + 2 * AROUND);
     const space = (count) => {
       const row = make('tr', {class: 'space', 'aria-hidden': 'true'},
                        make('td', {colspan: this.table.columns.length}));
@@ -188,14 +198,19 @@ class View {
       });
       made.push(row);
     }
-    if (end < this.rows.length) made.push(space(this.rows.length - end));
+    if (end < this.rows.length && !this.printed) made.push(space(this.rows.length - end));
     this.body.replaceChildren(...made);
   }
 
   text() {
     const kept = this.table.columns.map((column, i) => i)
         .filter((i) => this.chosen[i]);
-    const clean = (cell) => cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
+    const clean = (cell) => {
+      const text = cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
+      const formula = /^[=+\-@]/.test(text) && text !== '-inf' &&
+          Number.isNaN(Number(text)); /* of a spreadsheet: see csv.c */
+      return formula ? `'${text}` : text;
+    };
     return [kept.map((i) => this.table.columns[i].name),
             ...this.rows.map((row) => kept.map((i) => clean(row[i])))]
         .map((cells) => cells.join('\t')).join('\n') + '\n';
@@ -230,9 +245,25 @@ async function open(name) {
   return views.get(name);
 }
 
+/* Narrows all tables, or shows all of them again. */
+const widened = [];
+function narrow(to) {
+  scope = to;
+  for (const view of views.values()) view.apply();
+  const line = document.getElementById('scope');
+  line.replaceChildren();
+  if (to)
+    line.append(`Below: only ${to.words}. `,
+        make('button', {type: 'button', onclick: () => document
+            .getElementById('tables').scrollIntoView()}, 'To the tables'),
+        make('button', {type: 'button', onclick: () => narrow(null)}, 'Show all'));
+  else for (const tell of widened) tell();
+}
+
 async function filter(name, words) {
   const view = await open(name);
   if (!view) return;
+  if (scope) narrow(null);
   view.filter.value = words;
   view.apply();
   section_of(name).scrollIntoView();
@@ -241,8 +272,11 @@ async function filter(name, words) {
 
 /* --- the chart of a finding ------------------------------------------------ */
 
-function chart(points, finding) {
-  const width = 640, height = 180, left = 70, bottom = 24, top = 10;
+/* As wide as has room, so that letters keep their size. */
+const widthOf = (place) => Math.max(260, Math.min(640, place.clientWidth || 640));
+
+function chart(points, finding, width) {
+  const height = 180, left = 70, bottom = 24, top = 10;
   const values = points.map((p) => p[1]);
   const base = finding.baseline;
   if (base !== null) values.push(base);
@@ -290,7 +324,8 @@ const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
 async function enrich(node) {
   const findings = await load('findings');
   const place = node.querySelector('.chart');
-  if (!findings || !place || place.childNodes.length) return;
+  if (!findings || !place || place.dataset.drawn) return;
+  place.dataset.drawn = 'true';
   const row = findings.rows[Number(node.dataset.row)];
   const of = (name) => findings.at.has(name) ? row[findings.at.get(name)] : null;
   const labels = PLACE.filter((name) => findings.at.has(name));
@@ -300,6 +335,11 @@ async function enrich(node) {
   if (words && section_of('tensors'))
     place.append(make('p', {}, make('button', {type: 'button',
         onclick: () => filter('tensors', words)}, 'Show its tensors')));
+  await addSeries(place, of, labels);
+  if (tensors) await tensors.distribution(place, Number(node.dataset.row));
+}
+
+async function addSeries(place, of, labels) {
   const series = await load('series');
   if (!series || !of('metric')) return;
   const same = labels.filter((name) => series.at.has(name));
@@ -310,75 +350,10 @@ async function enrich(node) {
       .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number')
       .sort((a, b) => a[0] - b[0]);
   if (points.length > 1)
-    place.append(chart(points, {metric: of('metric'), baseline: of('baseline'),
-                                iteration: of('iteration')}));
-}
-
-/* --- the map ----------------------------------------------------------------- */
-
-/* Of the tensors of a layer and an iteration: the worst. */
-const METRICS = [
-  {name: 'abs_max', words: 'largest magnitude'},
-  {name: 'total_overflow_ratio', words: 'overflow, share of elements'},
-  {name: 'underflow_ratio', words: 'underflow, share of elements'},
-  {name: 'nan', words: 'NaN, elements'},
-  {name: 'std', words: 'standard deviation'},
-];
-
-async function map(place) {
-  const tensors = await load('tensors');
-  if (!tensors || !tensors.at.has('layer_idx')) return;
-  const at = (name) => tensors.at.get(name);
-  const layers = [...new Set(tensors.rows.map((row) => row[at('layer_idx')]))]
-      .filter((v) => v !== null && v >= 0).sort((a, b) => a - b);
-  const times = [...new Set(tensors.rows.map((row) => row[at('iteration')]))]
-      .filter((v) => v !== null && v >= 0).sort((a, b) => a - b);
-  if (!layers.length || !times.length || layers.length * times.length > CELLS_MOST)
-    return;
-  const paint = (metric) => {
-    const worst = new Map();
-    for (const row of tensors.rows) {
-      const key = `${row[at('layer_idx')]} ${row[at('iteration')]}`;
-      const value = row[at(metric)];
-      if (typeof value === 'number' && !(worst.get(key) >= value))
-        worst.set(key, value);
-    }
-    const all = [...worst.values()].map((v) => Math.log1p(Math.max(0, v)));
-    const least = Math.min(...all), span = Math.max(...all) - least || 1;
-    const table = make('table', {}, make('thead', {}, make('tr', {},
-        make('th', {scope: 'col'}, 'layer'),
-        ...times.map((t) => make('th', {scope: 'col'}, `it ${t}`)))));
-    for (const layer of layers) {
-      const line = make('tr', {}, make('th', {scope: 'row'}, String(layer)));
-      for (const time of times) {
-        const value = worst.get(`${layer} ${time}`);
-        const cell = make('td');
-        if (value !== undefined) {
-          const button = make('button', {type: 'button',
-              'aria-label': `layer ${layer}, iteration ${time}: ${shown(value)}`,
-              onclick: () => filter('tensors',
-                  `layer_idx=${layer} iteration=${time}`)},
-              String(Number(value.toPrecision(3))));
-          const share = (Math.log1p(Math.max(0, value)) - least) / span;
-          button.style.setProperty('--share', `${Math.round(100 * share)}%`);
-          cell.append(button);
-        }
-        line.append(cell);
-      }
-      table.append(line);
-    }
-    body.replaceChildren(table);
-  };
-  const body = make('div', {class: 'map', tabindex: 0, role: 'region',
-                            'aria-label': 'layers over iterations'});
-  const select = make('select', {onchange: () => paint(select.value)},
-      ...METRICS.filter((metric) => tensors.at.has(metric.name))
-          .map((metric) => make('option', {value: metric.name}, metric.words)));
-  place.append(make('h2', {}, 'Layers over iterations'),
-      make('p', {class: 'soft'}, 'The largest of the tensors of a layer and ' +
-           'an iteration; a click lists these tensors.'),
-      make('div', {class: 'tools'}, make('label', {}, 'Show', select)), body);
-  paint(select.value);
+    place.append(make('figure', {class: 'shares'},
+        make('figcaption', {}, `${of('metric')} over iterations`),
+        chart(points, {metric: of('metric'), baseline: of('baseline'),
+                       iteration: of('iteration')}, widthOf(place))));
 }
 
 /* --- bars ---------------------------------------------------------------------- */
@@ -488,6 +463,11 @@ async function charts(place) {
 
 /* --- the page ----------------------------------------------------------------- */
 
+const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
+    CELLS_MOST, widthOf, narrow, scope: () => scope,
+    onWiden: (tell) => widened.push(tell),
+    replaceView: (name, view) => views.set(name, view)});
+
 for (const node of document.querySelectorAll('details[data-table]')) {
   const name = node.dataset.table;
   node.addEventListener('toggle', () => { if (node.open) open(name); });
@@ -497,11 +477,19 @@ for (const node of document.querySelectorAll('details.finding')) {
   node.addEventListener('toggle', () => { if (node.open) enrich(node); });
   if (node.open) enrich(node);
 }
-const place = document.getElementById('map');
-if (place) map(place);
 charts(document.getElementById('charts'));
+/* On paper all findings are open, and of each open table the first rows stand
+ * there. */
+function print(starts) {
+  for (const view of views.values()) {
+    view.printed = starts;
+    view.paint();
+  }
+}
 addEventListener('beforeprint', () => {
   for (const node of document.querySelectorAll('details.finding'))
     node.open = true;
+  print(true);
 });
+addEventListener('afterprint', () => print(false));
 })();

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# HTML reports in a real browser (tests/browser/page.py): of dumped tensors, of
-# a trace, and of inputs whose names are markup. Needs TPROF, srcdir; PYTHON
+# HTML reports in a real browser (tests/browser/page.py): of every kind, and of
+# inputs whose names are markup (names.py). What they are written in is checked
+# by the W3C's validator, where it is (validate.py). Needs TPROF, srcdir; PYTHON
 # with playwright, and chromium.
 
 python=${PYTHON:-python3}
@@ -26,38 +27,56 @@ look()
     fi
 }
 
+# values FOLDER: compares a page of tensors with its tables.
+values()
+{
+    echo "== $1, what tables have"
+    "$python" "$srcdir/tests/browser/tensor_page.py" "$1/report.html" \
+        "$1/summary.h5"
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
 cd "$work" || exit 99
 "$TPROF" --tensor_dir "$logs" --output_dir run --quiet
 look tensors run/report.html
+values run
 "$TPROF" trace "$srcdir/testdata/traces" --output_dir trace --quiet
 look trace trace/trace_report.html
 "$TPROF" compare "$srcdir/testdata/msprobe/step0" \
     "$srcdir/testdata/msprobe/step1" --output_dir compare --quiet
 look compare compare/compare_report.html
-mkdir 'in<put>'
-number=0
-while IFS= read -r name; do
-    number=$((number + 1))
-    cp "$(find "$logs" -name '*.pt' | LC_ALL=C sort | sed -n "${number}p")" \
-        "in<put>/$(printf %b "$name")_$number.pt"
-done << 'END'
-<script>alert(1)<script>
-" onload="alert(1)
-' onmouseover='alert(1)
-<img src=x onerror=alert(1)>
-javascript:alert(1)
-<style><svg onload=alert(1)>
-<!--
-]]>
-&lt;b&gt;
-\0342\0200\0256turned
-\0033[31mred
-a\nb
-\0377\0376
-`$(touch made)`
-=cmd|' 'C'!A0
-END
+for step in 0 1; do
+    "$python" "$srcdir/tests/browser/names.py" dump \
+        "$srcdir/testdata/msprobe/step$step" "odd$step"
+done
+"$TPROF" compare odd0 odd1 --output_dir odd_compare --no_plots --quiet
+look "compare, names" odd_compare/compare_report.html
+"$TPROF" dump odd0 --output_dir odd_dump --no_plots --quiet
+look "dump, names" odd_dump/dump_report.html
+"$TPROF" replay odd0 --output_dir odd_replay --no_plots --quiet
+look "replay, names" odd_replay/replay_report.html
+"$python" "$srcdir/tests/browser/names.py" tensors \
+    "$srcdir/testdata/case_nan_inf" 'in<put>'
 "$TPROF" tensors 'in<put>' --output_dir 'out"put' --no_plots --quiet
-look names 'out"put/report.html'
+look "tensors, names of files" 'out"put/report.html'
+"$python" "$srcdir/tests/browser/names.py" weights - weights
+"$TPROF" tensors weights --output_dir odd_weights --no_plots --quiet
+look "tensors, names of tensors" odd_weights/report.html
+"$TPROF" check "$srcdir/testdata/check" --output_dir check --quiet
+look check check/check_report.html
+"$python" "$srcdir/tests/browser/names.py" scripts - scripts
+"$TPROF" check scripts --output_dir odd_check --quiet
+look "check, names" odd_check/check_report.html
+echo "== HTML"
+"$python" "$srcdir/tests/browser/validate.py" ./*/*.html
+case $? in
+0) passed=$((passed + 1)) ;;
+77) ;;
+*) failed=$((failed + 1)) ;;
+esac
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -58,7 +58,7 @@ loops()
 
 data=$srcdir/testdata
 cd "$work" || exit 99
-mkdir tensors trace figures dump compare replay check inspect
+mkdir tensors trace figures dump compare replay check inspect page
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -70,6 +70,8 @@ cp -R "$data/msprobe/step0" "$data/msprobe/step1" dump
 cp -R "$data/msprobe/step0" "$data/msprobe/step1" compare
 cp -R "$data/replay/step3" "$data/replay/step0" replay
 cp "$data"/check/bad-adam_eps_half.py "$data"/check/bad-amax_history_1.sh check
+cp -R check page/in
+cp "$data/check/bad-bce.py" page/first.py
 cp "$data"/torch/good-*.pt inspect
 to="--output_dir out --jobs 1"
 # shellcheck disable=SC2086
@@ -85,6 +87,7 @@ to="--output_dir out --jobs 1"
         compare step0 step1 --no_plots $to
     loops replay "replay step0 --no_plots" -- replay step3 --no_plots $to
     loops check "" -- check .
+    loops page "check first.py" -- check in $to
     loops inspect "" -- inspect .
 }
 echo "$passed passed, $failed failed, 0 skipped"

@@ -131,16 +131,17 @@ static size_t utf8_length(const unsigned char *s)
     return tp_utf8_step((const char *)s, 4);
 }
 
-/* Sequences that drive a terminal or turn its writing direction: C1 controls
- * (U+0080 .. U+009F), U+200E, U+200F, U+202A .. U+202E, U+2066 .. U+2069. */
+/* Sequences that drive a terminal, break a line or turn its writing direction:
+ * C1 controls (U+0080 .. U+009F), U+061C, U+200E, U+200F, U+2028 .. U+202E,
+ * U+2066 .. U+2069. */
 static bool is_control(const unsigned char *s, size_t length)
 {
     if (length == 2)
-        return s[0] == 0xc2 && s[1] < 0xa0;
+        return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
     if (length != 3 || s[0] != 0xe2)
         return false;
     return (s[1] == 0x80 &&
-            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
 }
 

@@ -73,6 +73,22 @@ static struct place place_at(const char *line, const char *end)
                           .print = print_of(line, end)};
 }
 
+/* The line that begins at `p`, as text; bytes that are none are left. */
+static void set_excerpt(const char *p, const char *end,
+                        char excerpt[TP_EXCERPT])
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    size_t length = 0;
+    while (p + length < end && p[length] && p[length] != '\n' &&
+           p[length] != '\r' && length < TP_EXCERPT - 1)
+        length++;
+    memcpy(excerpt, p, length);
+    excerpt[length] = '\0';
+    if (length == TP_EXCERPT - 1)
+        excerpt[tp_utf8_cut(excerpt, length - 1)] = '\0';
+}
+
 static void count_to(struct place *place, const char *p)
 {
     while (place->character > 0 && place->counted < p) {
@@ -105,6 +121,7 @@ static void place_findings(const char *source, size_t length,
         finding.column = (uint32_t)(source + finding.offset - place.start) + 1;
         finding.character = place.character;
         finding.print = place.print;
+        set_excerpt(place.start, end, finding.excerpt);
         if (!is_ignored(place.mark, end, finding.rule))
             findings->at[kept++] = finding;
     }

@@ -5,6 +5,8 @@
 #include "check/check_rules.h"
 #include "check/check_script.h"
 
+enum { TP_EXCERPT = 120 }; /* bytes of a line, with a NUL                 */
+
 /* How sure a finding is. */
 enum tp_check_confidence {
     TP_CHECK_CERTAIN, /* imports, types and order tell                    */
@@ -24,6 +26,8 @@ struct tp_check_finding {
     enum tp_severity severity;
     enum tp_check_confidence confidence;
     char what[64]; /* what was found, for the '%' of the rule's texts     */
+    char excerpt[TP_EXCERPT]; /* its line without the blanks before it, as
+                                 much as fits                             */
 };
 
 /* Findings; all-zero bytes are none. */

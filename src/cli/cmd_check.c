@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* tprof-analyze check PATH...: what in training scripts will lose numbers,
- * before they run. Writes no files. */
+ * before they run. Writes a page, where an output directory is given. */
 #include "config.h"
 
 #include "check/check.h"
 #include "check/check_sarif.h"
 #include "check/check_words.h"
+#include "cli/check_page.h"
 #include "cli/cli.h"
 #include "cli/confine.h"
 #include "cli/output.h"
@@ -24,25 +25,6 @@ static bool print_problems(const struct tp_options *options,
         any = true;
     }
     return any;
-}
-
-static int report(const struct tp_options *options,
-                  const struct tp_check *check)
-{
-    struct tp_text text = {0};
-    if (options->format == TP_FORM_JSON)
-        tp_check_json(check, &text);
-    else if (options->format == TP_FORM_SARIF)
-        tp_check_sarif(check, PACKAGE_VERSION, &text);
-    else if (!options->quiet)
-        tp_check_text(check, &text);
-    bool printed = tp_print(&text);
-    bool damaged = print_problems(options, &check->list);
-    if (!printed)
-        return TP_EXIT_FAILED;
-    if (damaged)
-        return TP_EXIT_DAMAGED;
-    return tp_check_fails(check) ? TP_EXIT_FINDINGS : TP_EXIT_OK;
 }
 
 /* What the command line asks for; what it does not, a project may. */
@@ -68,6 +50,50 @@ static struct tp_check_settings settings_of(const struct tp_options *options)
     return settings;
 }
 
+/* Whether a page is asked for: no default directory is written into. */
+static bool writes_page(const struct tp_options *options)
+{
+    return tp_options_given(options, "output_dir") && !options->no_html;
+}
+
+static int report(const struct tp_options *options,
+                  const struct tp_check *check)
+{
+    struct tp_text text = {0};
+    if (options->format == TP_FORM_JSON)
+        tp_check_json(check, &text);
+    else if (options->format == TP_FORM_SARIF)
+        tp_check_sarif(check, PACKAGE_VERSION, &text);
+    else if (!options->quiet) {
+        tp_check_text(check, &text);
+        if (writes_page(options))
+            tp_output_link(options, TP_CHECK_PAGE, &text);
+    }
+    bool printed = tp_print(&text);
+    bool damaged = print_problems(options, &check->list);
+    if (!printed)
+        return TP_EXIT_FAILED;
+    if (damaged)
+        return TP_EXIT_DAMAGED;
+    return tp_check_fails(check) ? TP_EXIT_FINDINGS : TP_EXIT_OK;
+}
+
+static enum tp_status write_page(const struct tp_options *options,
+                                 const struct tp_check *check,
+                                 struct tp_error *err)
+{
+    struct tp_text report = {0};
+    if (!writes_page(options))
+        return TP_OK;
+    tp_check_text(check, &report);
+    enum tp_status status =
+        report.failed ? tp_fail_memory(err)
+                      : tp_check_page_write(options, check,
+                                            tp_text_get(&report), err);
+    tp_text_clear(&report);
+    return status;
+}
+
 int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
 {
     (void)argc;
@@ -78,15 +104,25 @@ int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
                                    .root_count = options->input_count,
                                    .settings = settings_of(options),
                                    .stop = &tp_interrupted};
-    const struct tp_confine_use use = {.writes = false};
+    struct tp_output_made made = {false, false, false};
+    const struct tp_confine_use use = {.writes = writes_page(options),
+                                       .made = &made};
     struct tp_confined confined = {.tried = false};
     enum tp_status status = tp_check_options(options, "PATH", &err);
+    if (status == TP_OK && use.writes)
+        status = tp_output_prepare(options, &made, &err);
     if (status == TP_OK)
         status = tp_confine(options, &use, &confined, &err);
+    if (status == TP_OK && use.writes)
+        status = tp_output_recover(options, &err);
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &how.pool, &err);
     if (status == TP_OK)
         status = tp_check_read(&how, &check, &err);
+    if (status == TP_OK)
+        status = write_page(options, &check, &err);
+    if (status != TP_OK)
+        tp_output_undo(options, &made);
     int result;
     if (status != TP_OK) {
         tp_print_error(&err);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "cli/frame.h"
 
 #include <stdio.h>
@@ -31,6 +30,8 @@ static enum tp_status take_tables(struct tp_frame *frame,
 {
     enum tp_status status = TP_OK;
     frame->page.full = frame->steps->hdf5;
+    if (!frame->page.folder)
+        status = tp_output_whole(frame->options, &frame->page.folder, err);
     for (size_t i = 0; i < count && status == TP_OK; i++)
         status = tp_html_page_add(&frame->page, &tables[i], err);
     return status;
@@ -50,6 +51,7 @@ enum tp_status tp_frame_hdf5(struct tp_frame *frame,
             ? tp_hdf5_write(path, &header, tables, count, err)
             : tp_fail_memory(err);
     free(path);
+    frame->page.files = files;
     return status == TP_OK && !frame->options->no_html
                ? take_tables(frame, tables, count, err)
                : status;
@@ -103,6 +105,8 @@ static enum tp_status write_html(const struct tp_frame *frame,
         .verdict = frame->verdict,
         .sentence = frame->sentence,
         .report = tp_text_get(report),
+        .inputs = frame->options->inputs,
+        .input_count = frame->options->input_count,
         .folder = frame->options->staging,
         .figures = frame->drawn.lines,
         .figure_count = frame->drawn.count};
@@ -278,25 +282,14 @@ static int end_help(const struct tp_frame *frame, const struct tp_error *err)
     return tp_exit_of(err->code);
 }
 
-/* On a terminal: where the page is, as a link where colours are wanted. */
+/* Where the page is. */
 static void add_link(const struct tp_frame *frame, struct tp_text *text)
 {
-    const struct tp_options *options = frame->options;
-    if (options->no_html || !frame->steps->report || !tp_stdout_is_terminal())
+    if (frame->options->no_html || !frame->steps->report)
         return;
     char *name = html_name(frame->steps->report);
-    char *path = name ? tp_file_join(options->output_dir, name) : NULL;
-    char *whole = path ? realpath(path, NULL) : NULL;
-    if (whole) {
-        tp_text_add(text, "Open ");
-        if (tp_wants_color())
-            tp_text_link(text, whole, path);
-        else
-            tp_text_printable(text, path);
-        tp_text_add(text, "\n");
-    }
-    free(whole);
-    free(path);
+    if (name)
+        tp_output_link(frame->options, name, text);
     free(name);
 }
 

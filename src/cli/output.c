@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "cli/output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +78,32 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
     if (status == TP_OK)
         status = make_folder_of(options->annotate, &made->annotated, err);
     return status;
+}
+
+enum tp_status tp_output_whole(const struct tp_options *options, char **path,
+                               struct tp_error *err)
+{
+    *path = realpath(options->output_dir, NULL);
+    return *path || errno != ENOMEM ? TP_OK : tp_fail_memory(err);
+}
+
+void tp_output_link(const struct tp_options *options, const char *name,
+                    struct tp_text *text)
+{
+    if (!tp_stdout_is_terminal())
+        return;
+    char *path = tp_file_join(options->output_dir, name);
+    char *whole = path ? realpath(path, NULL) : NULL;
+    if (whole) {
+        tp_text_add(text, "Open ");
+        if (tp_wants_color())
+            tp_text_link(text, whole, path);
+        else
+            tp_text_printable(text, path);
+        tp_text_add(text, "\n");
+    }
+    free(whole);
+    free(path);
 }
 
 enum tp_status tp_output_recover(const struct tp_options *options,

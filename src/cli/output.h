@@ -32,6 +32,16 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
                                  struct tp_output_made *made,
                                  struct tp_error *err);
 
+/* The path of the directory without links, to be freed: NULL where it has
+ * none. TP_E_MEMORY. */
+enum tp_status tp_output_whole(const struct tp_options *options, char **path,
+                               struct tp_error *err);
+
+/* On a terminal: "Open FILE" of the directory, as a link where colours are
+ * wanted; elsewhere nothing. */
+void tp_output_link(const struct tp_options *options, const char *name,
+                    struct tp_text *text);
+
 /* Ends in the directory what a run that was killed began. */
 enum tp_status tp_output_recover(const struct tp_options *options,
                                  struct tp_error *err);

@@ -53,7 +53,8 @@ static struct tp_results results_of(const struct tp_tensor_session *s)
                                .pairs = &s->pairs,
                                .monitor = &s->monitor,
                                .incidents = &s->incidents,
-                               .findings = &s->findings};
+                               .findings = &s->findings,
+                               .finding_bins = &s->finding_bins};
 }
 
 static void replace_figures(struct tp_text *names)
@@ -159,6 +160,9 @@ enum tp_status tp_tensor_judge(void *session, struct tp_error *err)
         status = find_faults(s, err);
     if (status == TP_OK)
         status = tp_scripts_explain_tensors(&s->scripts, &s->findings, err);
+    if (status == TP_OK)
+        status = tp_finding_bins_make(&s->run, &s->monitor, &s->findings,
+                                      &s->finding_bins, err);
     for (size_t i = 0; i < s->run.skipped_count; i++)
         s->frame.damaged |= s->run.skipped[i].damage;
     s->frame.worst = tp_findings_worst(&s->findings);
@@ -202,6 +206,7 @@ void tp_tensor_clear(void *session)
 {
     struct tp_tensor_session *s = session;
     tp_check_clear(&s->scripts);
+    tp_finding_bins_clear(&s->finding_bins);
     tp_findings_clear(&s->findings);
     tp_incidents_clear(&s->incidents);
     tp_monitor_clear(&s->monitor);

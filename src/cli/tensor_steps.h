@@ -7,6 +7,7 @@
 #include "cli/keep_state.h"
 #include "quant/quant_groups.h"
 #include "report/report.h"
+#include "rules/finding_bins.h"
 #include "tensors/group.h"
 #include "tensors/pairs.h"
 
@@ -27,6 +28,7 @@ struct tp_tensor_session {
     struct tp_monitor monitor;
     struct tp_incidents incidents;
     struct tp_findings findings;
+    struct tp_finding_bins finding_bins;
     struct tp_check scripts; /* of --scripts */
 };
 

@@ -15,14 +15,17 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "report/html_assets.h"
+#include "report/html_link.h"
 #include "report/html_table.h"
 #include "report/html_write.h"
 
 /* --- findings ------------------------------------------------------------- */
 
+enum { LINKED = 1000 }; /* findings whose files are looked for             */
+
 /* Columns that stand apart in a finding. */
 static const char *const apart[] = {"severity", "rule", "evidence",
-                                    "suggestion", NULL};
+                                    "suggestion", "source", NULL};
 
 static const char *text_in(const struct tp_table *table, size_t row,
                            const char *name)
@@ -42,9 +45,10 @@ static int severity_of(const char *word)
 }
 
 /* The other columns of a finding, as far as they say something. */
-static void add_facts(struct tp_text *html, const struct tp_table *table,
+static void add_facts(struct tp_html_page *page, const struct tp_table *table,
                       size_t row)
 {
+    struct tp_text *html = &page->findings;
     struct tp_text cell = {0};
     tp_text_add(html, "<dl>");
     for (size_t i = 0; i < table->column_count; i++) {
@@ -56,10 +60,39 @@ static void add_facts(struct tp_text *html, const struct tp_table *table,
             continue;
         tp_text_add(html, "<dt>");
         tp_html_text(html, column->name);
-        tp_text_add(html, "</dt><dd>%s</dd>", tp_text_get(&cell));
+        tp_text_add(html, "</dt><dd>");
+        if (strcmp(column->name, "file") == 0 && page->found < LINKED)
+            tp_html_file(html, page->folder, text_in(table, row, "file"));
+        else
+            tp_text_bytes(html, tp_text_get(&cell), cell.length);
+        tp_text_add(html, "</dd>");
     }
     tp_text_add(html, "</dl>");
     tp_text_clear(&cell);
+}
+
+/* Findings of scripts stand file by file: a heading where one begins. */
+static void add_script(struct tp_html_page *page, const struct tp_table *table)
+{
+    const char *file = text_in(table, 0, "file");
+    if (!tp_table_column(table, "source") ||
+        (page->script && strcmp(page->script, file) == 0))
+        return;
+    page->script = file;
+    tp_text_add(&page->findings, "<h3>");
+    tp_html_file(&page->findings, page->folder, file);
+    tp_text_add(&page->findings, "</h3>\n");
+}
+
+/* The line that a finding is on. */
+static void add_source(struct tp_text *html, const struct tp_table *table)
+{
+    const char *source = text_in(table, 0, "source");
+    if (!*source)
+        return;
+    tp_text_add(html, "<pre class=\"source\" tabindex=\"0\">");
+    tp_html_text(html, source);
+    tp_text_add(html, "</pre>");
 }
 
 /* The beginning of the evidence: what stands in the list. */
@@ -83,7 +116,8 @@ static void add_place(struct tp_text *html, const struct tp_table *table)
     } labels[] = {{"rank", "rank "},   {"quant_type", ""},
                   {"layer_type", ""},  {"layer_idx", "L"},
                   {"operation", ""},   {"tensor_name", ""},
-                  {"name", ""}};
+                  {"name", ""},        {"cell", "cell "},
+                  {"line", "line "}};
     struct tp_text cell = {0};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const struct tp_column *column =
@@ -99,10 +133,28 @@ static void add_place(struct tp_text *html, const struct tp_table *table)
     tp_text_clear(&cell);
 }
 
-/* The only row of `table`; `number`: which it is of all. */
-static void add_finding(struct tp_html_page *page,
-                        const struct tp_table *table, size_t number)
+/* The worst finding in a sentence. */
+static void note_first(struct tp_html_page *page, const struct tp_table *table)
 {
+    struct tp_text *html = &page->first;
+    tp_text_add(html, "<b>");
+    tp_html_text(html, text_in(table, 0, "rule"));
+    tp_text_add(html, "</b>: ");
+    const size_t begin = html->length;
+    add_place(html, table);
+    if (html->length > begin) { /* with a space behind it */
+        html->length--;
+        tp_text_add(html, ": ");
+    }
+    add_gist(html, text_in(table, 0, "evidence"));
+    page->findings.failed |= html->failed;
+}
+
+/* The only row of `table`; it is the next of all. */
+static void add_finding(struct tp_html_page *page,
+                        const struct tp_table *table)
+{
+    const size_t number = page->found++;
     struct tp_text *html = &page->findings;
     const size_t row = 0;
     const char *word = text_in(table, row, "severity");
@@ -110,6 +162,9 @@ static void add_finding(struct tp_html_page *page,
     const char *suggestion = text_in(table, row, "suggestion");
     const int severity = severity_of(word);
     page->counts[severity]++;
+    if (number == 0)
+        note_first(page, table);
+    add_script(page, table);
     tp_text_add(html, "<details class=\"finding\" data-row=\"%zu\"%s><summary>",
                 number, number == 0 ? " open" : "");
     tp_text_add(html, "<span class=\"badge %s\">%s</span> <b>",
@@ -119,7 +174,9 @@ static void add_finding(struct tp_html_page *page,
     tp_text_add(html, "</b> ");
     add_place(html, table);
     add_gist(html, evidence);
-    tp_text_add(html, "</summary>\n<div><p>");
+    tp_text_add(html, "</summary>\n<div>");
+    add_source(html, table);
+    tp_text_add(html, "<p>");
     tp_html_text(html, evidence);
     tp_text_add(html, "</p>");
     if (*suggestion) {
@@ -128,7 +185,7 @@ static void add_finding(struct tp_html_page *page,
         tp_text_add(html, "</p>");
     }
     tp_text_add(html, "<div class=\"chart\"></div>");
-    add_facts(html, table, row);
+    add_facts(page, table, row);
     tp_text_add(html, "</div></details>\n");
 }
 
@@ -139,9 +196,9 @@ static void add_findings(struct tp_html_page *page,
     page->findings.failed |= table->make && !room;
     for (size_t i = 0; i < table->row_count && !page->findings.failed; i++) {
         const struct tp_table one = tp_table_window(table, i, 1, room);
-        add_finding(page, &one, i);
+        add_finding(page, &one);
     }
-    page->found = table->row_count;
+    page->script = NULL;
     free(room);
 }
 
@@ -149,7 +206,8 @@ static void add_findings(struct tp_html_page *page,
 
 /* What a command is mostly asked for: more of it stands in the page. */
 static const char *const main_tables[] = {"tensors", "ops",   "pairs",
-                                          "replay",  "calls", NULL};
+                                          "replay",  "calls", "scripts",
+                                          NULL};
 
 static void add_section(struct tp_html_page *page,
                         const struct tp_table *table, size_t packed)
@@ -162,14 +220,17 @@ static void add_section(struct tp_html_page *page,
     tp_html_text(html, table->name);
     tp_text_add(html, "\"%s><summary>", first ? " open" : "");
     tp_html_text(html, table->name);
-    tp_text_add(html, " <span class=\"soft\">%zu rows</span></summary>\n<div>",
+    tp_text_add(html, " <span class=\"soft\">%zu rows</span></summary>\n<div>"
+                      "<p class=\"soft\">",
                 table->row_count);
     if (packed < table->row_count)
+        tp_text_add(html, "The first %zu rows are here. ", packed);
+    if (page->full)
         tp_text_add(html,
-                    "<p>The first %zu rows are here; %s has all of them: "
-                    "<code>pandas.DataFrame(h5py.File('%s')['%s'][:])</code>"
-                    "</p>\n",
-                    packed, page->full, page->full, table->name);
+                    "All, with all digits: <code>pandas.DataFrame("
+                    "h5py.File('%s')['%s'][:])</code>",
+                    page->full, table->name);
+    tp_text_add(html, "</p>\n");
     tp_text_add(html, "<div class=\"view\"><div class=\"rows\" tabindex=\"0\" "
                       "role=\"region\" aria-label=\"first rows of ");
     tp_html_text(html, table->name);
@@ -195,15 +256,17 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed);
-    page->layers |= tp_table_column(table, "layer_idx") &&
-                    tp_table_column(table, "iteration") &&
-                    strcmp(table->name, "tensors") == 0;
+    if (strcmp(table->name, "tensors") == 0)
+        page->tensors = table->row_count;
+    page->formats |= strcmp(table->name, "quantization_groups") == 0;
     return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
                                                         : TP_OK;
 }
 
 void tp_html_page_clear(struct tp_html_page *page)
 {
+    free(page->folder);
+    tp_text_clear(&page->first);
     tp_text_clear(&page->findings);
     tp_text_clear(&page->tables);
     tp_text_clear(&page->rows);
@@ -308,12 +371,31 @@ static void add_head(struct tp_text *html, const struct tp_html_words *words)
                       "form-action 'none'; img-src data:; "
                       "style-src '" TP_HTML_STYLE_HASH "'; "
                       "script-src '" TP_HTML_SCRIPT_HASH "'\">\n"
+                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                       "<meta name=\"viewport\" content=\"width=device-width, "
                       "initial-scale=1\">\n<title>tprof-analyze: ");
     tp_html_text(html, words->title);
     tp_text_add(html, "</title>\n<style>");
     add_lines(html, tp_html_style);
     tp_text_add(html, "</style>\n</head>\n<body>\n");
+}
+
+/* What was read: the first of the inputs, and how many files. */
+static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
+                       const struct tp_html_words *words)
+{
+    enum { NAMED = 4 };
+    tp_text_add(html, "<p>Read: ");
+    for (size_t i = 0; i < words->input_count && i < NAMED; i++) {
+        tp_text_add(html, i ? ", " : "");
+        tp_html_file(html, page->folder, words->inputs[i]);
+    }
+    if (words->input_count > NAMED)
+        tp_text_add(html, " and %zu more", words->input_count - NAMED);
+    if (page->files)
+        tp_text_add(html, " (%" PRIu64 " %s)", page->files,
+                    page->files == 1 ? "file" : "files");
+    tp_text_add(html, "</p>\n");
 }
 
 static void add_top(struct tp_text *html, const struct tp_html_page *page,
@@ -324,22 +406,51 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</h1>\n<p class=\"soft\">version ");
     tp_html_text(html, words->tool_version);
     tp_text_add(html, "</p>\n");
-    if (words->verdict) {
-        tp_text_add(html, "<p class=\"lead\"><b>");
-        tp_html_text(html, words->verdict);
-        tp_text_add(html, "</b>: ");
+    if (words->input_count)
+        add_inputs(html, page, words);
+    if (words->sentence) {
+        tp_text_add(html, "<p class=\"lead\">");
+        if (words->verdict) {
+            tp_text_add(html, "<b>");
+            tp_html_text(html, words->verdict);
+            tp_text_add(html, "</b>: ");
+        }
         tp_html_text(html, words->sentence);
         tp_text_add(html, "</p>\n");
+    } else if (page->found) {
+        tp_text_add(html, "<p class=\"lead\">First: %s</p>\n",
+                    tp_text_get(&page->first));
     }
     tp_text_add(html, "<p class=\"lead\">");
     tp_report_finding_counts(page->counts, html);
     tp_text_add(html, "</p>\n<nav aria-label=\"parts of the page\">"
-                      "<a href=\"#findings\">Findings</a>"
-                      "<a href=\"#tables\">Tables</a>"
+                      "<a href=\"#findings\">Findings</a>");
+    if (page->tensors)
+        tp_text_add(html, "<a href=\"#map\">Map</a>");
+    if (page->formats)
+        tp_text_add(html, "<a href=\"#formats\">Formats</a>");
+    tp_text_add(html, "<a href=\"#tables\">Tables</a>"
                       "<a href=\"#report\">Report</a>");
     if (words->figure_count)
         tp_text_add(html, "<a href=\"#figures\">Figures</a>");
     tp_text_add(html, "</nav></header>\n<main>\n");
+}
+
+/* Where the script draws what pages of tensors have. */
+static void add_tensor_parts(struct tp_text *html,
+                             const struct tp_html_page *page)
+{
+    if (page->tensors)
+        tp_text_add(html,
+                    "<div id=\"map\" data-rows=\"%zu\"></div>\n"
+                    "<div id=\"scope\" role=\"status\"></div>\n",
+                    page->tensors);
+    if (page->formats)
+        tp_text_add(html, "<h2 id=\"formats\">Formats</h2>\n<p>The ratio of "
+                          "signal to quantisation error (SQNR) of each place "
+                          "in each format, and the format to take; the tables "
+                          "quantization_groups and recommendations have "
+                          "more.</p>\n<div id=\"formats-view\"></div>\n");
 }
 
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
@@ -351,12 +462,9 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n%s",
                 page->found ? tp_text_get(&page->findings)
                             : "<p>There are none.</p>\n");
-    if (page->layers)
-        tp_text_add(html, "<div id=\"map\"></div>\n");
+    add_tensor_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
-    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n<p class=\"soft\">%s has "
-                      "them in full, with all digits.</p>\n",
-                page->full);
+    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
     tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
     tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
     tp_html_lines(html, words->report);

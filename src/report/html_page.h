@@ -17,21 +17,31 @@
  * are an empty one. */
 struct tp_html_page {
     const char *full; /* the file that has all rows, "summary.h5"; borrowed,
-                         set by who begins the page                        */
+                         set by who begins the page; NULL: there is none   */
+    char *folder;         /* absolute, where the page will be, owned; NULL:
+                             files are not looked for                      */
+    uint64_t files;       /* that were read; 0: not told                   */
+    struct tp_text first; /* the worst finding, markup                     */
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */
     struct tp_text rows;     /* packed                                     */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
-    bool layers;             /* a map of layers can be drawn               */
+    const char *script;      /* that the last one is in; borrowed while the
+                                findings are added                         */
+    size_t tensors;          /* rows of that table, of which a map is drawn */
+    bool formats;            /* formats were simulated                     */
 };
 
 /* The rest of what a page says; borrowed. */
 struct tp_html_words {
     const char *title;        /* of the command: "trace"                   */
     const char *tool_version;
-    const char *verdict, *sentence; /* of the whole; NULL: there is none   */
+    const char *verdict, *sentence; /* of the whole; NULL: there is none; a
+                                       sentence may stand alone            */
     const char *report;       /* the report as text                        */
+    const char *const *inputs; /* as they were given                       */
+    size_t input_count;
     const char *folder;       /* where the figures are                     */
     const struct tp_report_figure *figures;
     size_t figure_count;

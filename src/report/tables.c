@@ -66,6 +66,14 @@ static const struct tp_column bin_columns[] = {
     BIN(count, "1"),
 };
 
+#define FINDING_BIN(member, unit) TP_COLUMN(struct tp_finding_bin, member, unit)
+
+static const struct tp_column finding_bin_columns[] = {
+    FINDING_BIN(finding, "1"),   FINDING_BIN(when, ""),
+    FINDING_BIN(iteration, "1"), FINDING_BIN(lower, "value"),
+    FINDING_BIN(upper, "value"), FINDING_BIN(count, "1"),
+};
+
 #define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)
 
 static const struct tp_column skipped_columns[] = {
@@ -182,6 +190,10 @@ void tp_run_tables_make(const struct tp_results *results,
     tp_tensors_table_make(run->rows, run->row_count + run->aside_count,
                           tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
+    made[TP_TABLE_FINDING_BINS] = (struct tp_table){
+        "histograms/findings", finding_bin_columns,
+        COUNT_OF(finding_bin_columns),
+        ROWS(results->finding_bins->rows, results->finding_bins->count)};
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);

@@ -5,6 +5,7 @@
 #include "data/table.h"
 #include "incidents/incidents.h"
 #include "quant/quant_groups.h"
+#include "rules/finding_bins.h"
 #include "rules/findings.h"
 #include "series/monitor.h"
 #include "tensors/group.h"
@@ -24,6 +25,7 @@ enum tp_run_table {
     TP_TABLE_HISTOGRAMS,
     TP_TABLE_SKIPPED,
     TP_TABLE_FINDINGS,
+    TP_TABLE_FINDING_BINS,
     TP_TABLE_QUANTIZATION,
     TP_TABLE_QUANT_GROUPS,
     TP_TABLE_RECOMMENDATIONS,
@@ -46,6 +48,7 @@ struct tp_results {
     const struct tp_monitor *monitor;
     const struct tp_incidents *incidents;
     const struct tp_findings *findings;
+    const struct tp_finding_bins *finding_bins;
 };
 
 /* The tables, and the columns they point to. */

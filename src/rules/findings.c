@@ -62,6 +62,17 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
     return TP_OK;
 }
 
+const struct tp_row *tp_finding_row(const struct tp_run *run,
+                                    const struct tp_finding *finding)
+{
+    for (size_t i = 0; i < run->row_count && *finding->file; i++) {
+        const struct tp_row *row = &run->rows[i];
+        if (row->source == finding->source && row->place == finding->place)
+            return row;
+    }
+    return NULL;
+}
+
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...)
 {

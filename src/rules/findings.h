@@ -68,6 +68,10 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
                               struct tp_finding **finding,
                               struct tp_error *err);
 
+/* The row that a finding is about, of the run it is of; NULL: it names none. */
+const struct tp_row *tp_finding_row(const struct tp_run *run,
+                                    const struct tp_finding *finding);
+
 /* A text of the findings' arena, worded as printf does; "" when out of
  * memory. */
 const char *tp_finding_text(struct tp_findings *findings, const char *format,

@@ -20,17 +20,6 @@
 #include "tensors/memo.h"
 #include "tensors/row_file.h"
 
-static const struct tp_row *row_of(const struct tp_run *run,
-                                   const struct tp_finding *finding)
-{
-    for (size_t i = 0; i < run->row_count && *finding->file; i++) {
-        const struct tp_row *row = &run->rows[i];
-        if (row->source == finding->source && row->place == finding->place)
-            return row;
-    }
-    return NULL;
-}
-
 static enum tp_status read_row(struct tp_readers *readers,
                                const struct tp_run *run,
                                const struct tp_row *row, unsigned kind,
@@ -116,7 +105,7 @@ static enum tp_status place(struct tp_readers *readers, struct tp_run *run,
                             struct tp_findings *findings,
                             struct tp_finding *finding, struct tp_error *err)
 {
-    const struct tp_row *row = row_of(run, finding);
+    const struct tp_row *row = tp_finding_row(run, finding);
     struct tp_text told = {0}, text = {0};
     struct tp_error failure = {.code = TP_OK};
     if (!row || row->counts.numel == 0)

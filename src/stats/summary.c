@@ -92,6 +92,35 @@ void tp_summary_bin_edges(unsigned bin, double *inner, double *outer, int *sign)
     *outer = bin_start(index + 1);
 }
 
+/* The sign is the top bit of a bin's number, and below it magnitudes ascend. */
+enum tp_status tp_summary_bins(const struct tp_summary *summary,
+                               enum tp_status (*take)(void *context,
+                                                      double lower,
+                                                      double upper,
+                                                      uint64_t count),
+                               void *context)
+{
+    enum { HALF = TP_SUMMARY_BINS / 2 };
+    double inner, outer;
+    int sign;
+    enum tp_status status = TP_OK;
+    for (unsigned b = TP_SUMMARY_BINS; b-- > HALF && status == TP_OK;) {
+        if (summary->bins[b] == 0)
+            continue;
+        tp_summary_bin_edges(b, &inner, &outer, &sign);
+        status = take(context, -outer, -inner, summary->bins[b]);
+    }
+    if (status == TP_OK && summary->counts.zero)
+        status = take(context, 0, 0, summary->counts.zero);
+    for (unsigned b = 0; b < HALF && status == TP_OK; b++) {
+        if (summary->bins[b] == 0)
+            continue;
+        tp_summary_bin_edges(b, &inner, &outer, &sign);
+        status = take(context, inner, outer, summary->bins[b]);
+    }
+    return status;
+}
+
 static void order_numbers(const struct tp_extrema *extrema, uint64_t n,
                           struct tp_numbers *numbers)
 {
@@ -231,8 +260,7 @@ static void quantile_numbers(const struct tp_summary *summary,
 
 void tp_scalars_of(const struct tp_counts *counts,
                    const struct tp_moments *moments,
-                   const struct tp_extrema *extrema,
-                   struct tp_numbers *numbers)
+                   const struct tp_extrema *extrema, struct tp_numbers *numbers)
 {
     order_numbers(extrema, moments->n, numbers);
     moment_numbers(moments, numbers);

@@ -128,6 +128,18 @@ void tp_summary_bin_edges(unsigned bin, double *inner, double *outer,
                           int *sign);
 
 /*
+ * Gives each occupied bin, zeros too (with lower = upper = 0), to `take` in the
+ * order of values; the edge nearer 0 belongs to a bin. Stops at the first
+ * status that is not TP_OK, and returns it.
+ */
+enum tp_status tp_summary_bins(const struct tp_summary *summary,
+                               enum tp_status (*take)(void *context,
+                                                      double lower,
+                                                      double upper,
+                                                      uint64_t count),
+                               void *context);
+
+/*
  * A summary in a few hundred bytes: counts, moments and extrema as they are,
  * the occupied bins as variable-length integers. Owned by the arena.
  */

@@ -326,45 +326,18 @@ static enum tp_status look_up(struct maker *maker,
     return status;
 }
 
-static enum tp_status add_bin(struct tp_groups *groups, double lower,
-                              double upper, uint64_t count,
-                              struct tp_error *err)
+/* Adds a bin of the newest group. */
+static enum tp_status add_bin(void *context, double lower, double upper,
+                              uint64_t count)
 {
-    if (count == 0)
-        return TP_OK;
+    struct maker *maker = context;
+    struct tp_groups *groups = maker->groups;
     enum tp_status status =
         tp_grow(&groups->bins, &groups->bin_capacity, groups->bin_count + 1,
-                sizeof *groups->bins, err);
+                sizeof *groups->bins, maker->err);
     if (status == TP_OK)
         groups->bins[groups->bin_count++] =
             (struct tp_group_bin){groups->count, lower, upper, count};
-    return status;
-}
-
-/* Bins of the newest group in the order of their values: the sign is the top
- * bit of a bin's number, and below it magnitudes ascend. */
-static enum tp_status add_bins(struct tp_groups *groups,
-                               const struct tp_summary *sum,
-                               struct tp_error *err)
-{
-    enum { HALF = TP_SUMMARY_BINS / 2 };
-    double inner, outer;
-    int sign;
-    enum tp_status status = TP_OK;
-    for (unsigned b = TP_SUMMARY_BINS; b-- > HALF && status == TP_OK;) {
-        if (sum->bins[b] == 0)
-            continue;
-        tp_summary_bin_edges(b, &inner, &outer, &sign);
-        status = add_bin(groups, -outer, -inner, sum->bins[b], err);
-    }
-    if (status == TP_OK)
-        status = add_bin(groups, 0, 0, sum->counts.zero, err);
-    for (unsigned b = 0; b < HALF && status == TP_OK; b++) {
-        if (sum->bins[b] == 0)
-            continue;
-        tp_summary_bin_edges(b, &inner, &outer, &sign);
-        status = add_bin(groups, inner, outer, sum->bins[b], err);
-    }
     return status;
 }
 
@@ -396,7 +369,7 @@ static enum tp_status add_group(struct maker *maker, const char *group_by,
         return tp_fail_memory(maker->err);
     enum tp_status status = TP_OK;
     if (by->count <= 2)
-        status = add_bins(groups, maker->sum, maker->err);
+        status = tp_summary_bins(maker->sum, add_bin, maker);
     groups->count += status == TP_OK;
     return status;
 }

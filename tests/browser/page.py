@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Drives an HTML report in a real browser: page.py REPORT [FOLDER]
 
-No console error, no request, the policy holds, tables sort, filter and scroll,
-findings have charts, the map leads to rows, keys work, nothing is wider than a
-window of 360 pixels, axe finds nothing serious, and the page reads without
-scripts. FOLDER takes pictures. Exit status 77: no browser, 1: a check failed.
+No console error, no request, the policy holds, tables sort, filter, scroll and
+are copied, findings have charts and lead to their files, the map narrows what
+is below, keys go through the page in its order, no name became markup, paper
+has the findings, nothing is wider than a window of 360 pixels, axe finds
+nothing serious, and the page reads without scripts. FOLDER takes pictures. Exit
+status 77: no browser, 1: a check failed.
 """
 import os
+import re
 import shutil
 import sys
 import time
+import urllib.parse
 
 try:
     from playwright.sync_api import sync_playwright
@@ -22,6 +26,7 @@ if not CHROMIUM:
     print("skipped: no chromium")
     sys.exit(77)
 
+MAIN = ("tensors", "ops", "pairs", "replay", "calls", "scripts")
 failed = 0
 
 
@@ -92,7 +97,37 @@ def findings(page):
         nodes.nth(i).evaluate("node => { node.open = true; }")
     page.wait_for_timeout(500)
     print(f"{nodes.count()} findings, {page.locator('.chart svg').count()} "
-          f"charts")
+          f"charts, {page.locator('path.before').count()} distributions with "
+          f"one before, {page.locator('dd a').count()} links")
+
+
+def links(page):
+    """Each leads to a file that is there, and says where it lies."""
+    for href, path in page.eval_on_selector_all(
+            "a:not([href^='#'])", "nodes => nodes.map("
+            "n => [n.getAttribute('href'), n.href])"):
+        check(href.startswith(("./", "../")), f"link {href}")
+        way = urllib.parse.urlparse(path)
+        check(way.scheme == "file" and not way.query and not way.fragment and
+              os.path.exists(urllib.parse.unquote_to_bytes(way.path)),
+              f"{path} leads to nothing")
+
+
+def inert(page):
+    """What came from names is text, and none of it turns or rings."""
+    odd = page.eval_on_selector_all(
+        "*", "nodes => nodes.filter(n => n.getAttributeNames().some("
+        "a => a.startsWith('on')) || /^(i?frame|object|embed|base|form)$/i"
+        ".test(n.tagName) || /^\\s*(javascript|vbscript):/i.test("
+        "n.getAttribute('href') || '')).map(n => n.outerHTML.slice(0, 100))")
+    check(not odd, f"markup: {odd[:2]}")
+    text = page.evaluate("document.documentElement.textContent")
+    found = re.search("[\x00-\x08\x0b-\x1f\x7f\u061c\u200e\u200f"
+                      "\u2028-\u202e\u2066-\u2069]", text)
+    check(not found, f"a character that turns: {found!r}")
+    scripts = page.eval_on_selector_all(
+        "script", "nodes => nodes.filter(n => n.type !== 'text/plain').length")
+    check(scripts == 1, f"{scripts} scripts")
 
 
 def heat(page):
@@ -100,17 +135,126 @@ def heat(page):
     if cells.count() == 0:
         return
     for value in page.eval_on_selector_all(
-            "#map select option", "nodes => nodes.map(n => n.value)"):
-        page.select_option("#map select", value)
+            "#map select >> nth=0 >> option",
+            "nodes => nodes.map(n => n.value)"):
+        page.select_option("#map select >> nth=0", value)
         check(cells.count() > 0, f"map of {value}")
-    page.select_option("#map select", index=0)
+    page.select_option("#map select >> nth=0", "abs_max")
     cells.first.focus()
     cells.first.press("Enter")
     page.wait_for_timeout(300)
-    count = page.inner_text('details[data-table="tensors"] [role=status]')
+    place = 'details[data-table="tensors"] [role=status]'
+    count = page.inner_text(place)
     shown, of = count.split(" rows")[0].split(" of ")
     check(0 < int(shown) < int(of), f"a cell of the map leads to {count}")
+    check(cells.first.get_attribute("aria-pressed") == "true", "it is pressed")
+    check("only" in page.inner_text("#scope"), "what is below says so")
     print(f"map: {cells.count()} cells; the first has {count}")
+    cells.first.press("Enter")
+    check(page.inner_text(place).startswith(f"{of} of"), "once more: all")
+    cells.first.press("Enter")
+    page.click("#scope button >> nth=1")
+    check(page.inner_text(place).startswith(f"{of} of"), "the button: all")
+    check(page.locator('.map [aria-pressed="true"]').count() == 0,
+          "no cell is pressed")
+
+
+def formats(page):
+    if page.locator("#formats-view").count() == 0:
+        return
+    for value in page.eval_on_selector_all(
+            "#formats-view select >> nth=0 >> option",
+            "nodes => nodes.map(n => n.value)"):
+        page.select_option("#formats-view select >> nth=0", value)
+        check(page.locator("#formats-view tbody td").count() > 0,
+              f"formats by {value}")
+    page.select_option("#formats-view select >> nth=0", index=0)
+    print("formats:", " ".join(page.inner_text("#formats-view thead").split()))
+
+
+def copies(page):
+    """A table as TSV: a line a row, a cell a column."""
+    place = "details[data-table][open]"
+    page.click(f"{place} >> text=Copy as TSV")
+    page.wait_for_timeout(200)
+    area = page.locator(f"{place} textarea")
+    text = area.first.input_value() if area.count() else \
+        page.evaluate("navigator.clipboard.readText()")
+    lines = text.rstrip("\n").split("\n")
+    columns = page.locator(f"{place} >> nth=0").locator("th").count()
+    rows = int(page.locator(f"{place} table").first
+               .get_attribute("aria-rowcount")) - 1
+    check(len(lines) == rows + 1, f"{len(lines)} lines of {rows} rows")
+    check(all(line.count("\t") == columns - 1 for line in lines),
+          f"{columns} columns")
+    formulas = [cell for line in lines for cell in line.split("\t")
+                if re.match(r"[=+@-](?!inf$|[0-9.])", cell)]
+    check(not formulas, f"a spreadsheet would compute {formulas[:1]}")
+
+
+def keys(page):
+    """Tab goes through the page in the order it has."""
+    page.wait_for_timeout(500)
+    page.evaluate("window.before = null; window.back = 0")
+    names = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name = page.evaluate("""() => {
+            const now = document.activeElement;
+            if (now === document.body) return null;
+            const follows = Node.DOCUMENT_POSITION_FOLLOWING;
+            if (window.before &&
+                !(window.before.compareDocumentPosition(now) & follows))
+              window.back++;
+            window.before = now;
+            return getComputedStyle(now).outlineStyle === 'none'
+                ? `unseen ${now.outerHTML.slice(0, 80)}` : now.tagName;
+        }""")
+        if name is None:
+            break
+        names.append(name)
+    check(len(names) > 8, f"{len(names)} keys lead somewhere")
+    check(page.evaluate("window.back") <= 1, "keys go back and forth")
+    for name in names:
+        check(not name.startswith("unseen"), name)
+
+
+def paper(page, folder):
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    check(page.locator("details.finding:not([open])").count() == 0,
+          "findings are open on paper")
+    check(page.locator("tr.space").count() == 0, "no empty room on paper")
+    path = (folder or "/tmp") + "/print.pdf"
+    page.pdf(path=path)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    with open(path, "rb") as file:
+        pages = len(re.findall(rb"/Type\s*/Page\b", file.read()))
+    print(f"paper: {pages} pages")
+    check(0 < pages < 400, f"{pages} pages of paper")
+    page.emulate_media(media="screen")
+
+
+def plain(browser, url):
+    """Without scripts: findings, and the first rows of each table."""
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(url)
+    check(page.locator("details[data-table] td").count() > 0,
+          "rows without scripts")
+    for name, words in (section_words(section) for section in
+                        page.locator("details[data-table]").all()):
+        rows = page.locator(
+            f'details[data-table="{name}"] tbody tr').count()
+        count = int(re.search(r"(\d+) rows", words).group(1))
+        most = 200 if name in MAIN else 20
+        check(rows == min(most, count), f"{name}: {rows} rows of {count}")
+        code = page.locator(f'details[data-table="{name}"] code').count()
+        check(code == (name != "scripts"), f"{name} says where all of it is")
+
+
+def section_words(section):
+    return (section.get_attribute("data-table"),
+            section.locator("summary").first.text_content())
 
 
 def widths(page, folder):
@@ -143,12 +287,14 @@ def axe(page, scheme):
 
 
 def main():
-    url = "file://" + os.path.abspath(sys.argv[1])
+    url = "file://" + urllib.parse.quote(os.path.abspath(sys.argv[1]))
     folder = sys.argv[2] if len(sys.argv) > 2 else None
     with sync_playwright() as run:
         browser = run.chromium.launch(executable_path=CHROMIUM,
                                       args=["--no-sandbox"])
-        page = browser.new_page()
+        context = browser.new_context(
+            permissions=["clipboard-read", "clipboard-write"])
+        page = context.new_page()
         seen = []
         watch(page, seen)
         started = time.time()
@@ -156,22 +302,26 @@ def main():
         page.wait_for_load_state("load")
         print(f"loaded in {time.time() - started:.2f} s")
         findings(page)
+        links(page)
         heat(page)
+        formats(page)
         names = tables(page)
         check(names, "there is a table")
+        copies(page)
+        inert(page)
         for name in names:
             page.eval_on_selector(f'details[data-table="{name}"]',
                                   "node => { node.open = false; }")
-        page.keyboard.press("Tab")
+        fresh = context.new_page()
+        watch(fresh, seen)
+        fresh.goto(url)
+        keys(fresh)
+        fresh.close()
         widths(page, folder)
+        paper(page, folder)
         for one in seen:
             check(False, str(one))
-        page.emulate_media(media="print")
-        page.pdf(path=(folder or "/tmp") + "/print.pdf")
-        plain = browser.new_context(java_script_enabled=False).new_page()
-        plain.goto(url)
-        check(plain.locator("details[data-table] td").count() > 0,
-              "rows without scripts")
+        plain(browser, url)
         # the policy forbids axe, too: it is run in a page without one
         free = browser.new_context(bypass_csp=True).new_page()
         free.goto(url)

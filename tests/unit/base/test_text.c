@@ -44,6 +44,15 @@ Test(text, nothing_printable_drives_a_terminal)
     cr_assert_str_eq(tp_text_get(&text),
                      "\"\\u009b\\u202e\\u2066\xe2\x82\xac\"");
     text.length = 0;
+    tp_text_printable(&text, "\xd8\x9c\xe2\x80\xa8\xe2\x80\xa9"
+                             "\xd8\x9b\xe2\x80\xa7"); /* U+061B, U+2027 */
+    cr_assert_str_eq(tp_text_get(&text), "\\xd8\\x9c\\xe2\\x80\\xa8"
+                                         "\\xe2\\x80\\xa9"
+                                         "\xd8\x9b\xe2\x80\xa7");
+    text.length = 0;
+    tp_text_json(&text, "\xd8\x9c\xe2\x80\xa8");
+    cr_assert_str_eq(tp_text_get(&text), "\"\\u061c\\u2028\"");
+    text.length = 0;
     tp_text_printable_lines(&text, "a\n\nb\x1b\n\n");
     cr_assert_str_eq(tp_text_get(&text), "a\n\nb\\x1b\n\n");
     cr_assert(tp_text_is_utf8("\xc3\xa9"));

@@ -77,6 +77,11 @@ static void expect_findings(const struct tp_check_rule *rule,
         cr_expect_eq(at->line, lines[j], "%s: line %u", id, at->line);
         cr_expect_eq(at->rule, rule, "%s: finds %s", id, at->rule->id);
         cr_expect_eq(at->severity, rule->severity, "%s", id);
+        cr_expect(*at->excerpt > ' ' && strstr(source, at->excerpt), "%s: %s",
+                  id, at->excerpt);
+        cr_expect(strstr(at->excerpt, "# HERE") ||
+                      strlen(at->excerpt) > TP_EXCERPT - 5,
+                  "%s: %s", id, at->excerpt);
     }
 }
 

@@ -252,6 +252,41 @@ Test(html_page, whole)
     cr_expect_not_null(strstr(text, "1 high, 0 medium, 1 low"));
     cr_expect_not_null(strstr(text, "<b>host-bound</b>: idles &lt;50 %</p>"));
     cr_expect_not_null(strstr(text, "1 more are in the folders"));
+    cr_expect_not_null(strstr(text, "id=\"map\" data-rows=\"4\""));
+    cr_expect_null(strstr(text, "id=\"formats\""));
+    cr_expect_not_null(strstr(
+        text, "pandas.DataFrame(h5py.File('summary.h5')['tensors'][:])"));
+    tp_text_clear(&html);
+    tp_html_page_clear(&page);
+}
+
+/* Without a verdict the worst finding is the sentence, and beside it what was
+ * read. */
+Test(html_page, says_first_what_was_read_and_what_is_worst)
+{
+    static const struct finding found[] = {
+        {"medium", "onset", "it <began>", "", "weight"},
+        {"low", "range", "small", "", ""},
+    };
+    static const char *const inputs[] = {"/none/<a>", "b", "c", "d", "e", "f"};
+    const struct tp_table findings =
+        TP_TABLE_OF("findings", finding_columns, found, 2);
+    const struct tp_html_words words = {.title = "t",
+                                        .tool_version = "1",
+                                        .report = "",
+                                        .folder = ".",
+                                        .inputs = inputs,
+                                        .input_count = 6};
+    struct tp_html_page page = {.full = "summary.h5", .files = 7};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    const char *text = tp_text_get(&html);
+    cr_expect_not_null(strstr(
+        text, "Read: /none/&lt;a&gt;, b, c, d and 2 more (7 files)</p>"));
+    cr_expect_not_null(strstr(text, "First: <b>onset</b>: weight: "
+                                    "<span class=\"gist\">it &lt;began&gt;"));
+    cr_expect_null(strstr(text, "id=\"map\""));
     tp_text_clear(&html);
     tp_html_page_clear(&page);
 }

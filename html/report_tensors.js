@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What only pages of dumped tensors have: how the elements of a finding's
+ * tensor are distributed, before and at its iteration; a map of layers or
+ * modules over iterations, whose cells narrow all that stands below; and what
+ * each number format would cost each place. `page` are the tools of report.js,
+ * which calls this once.
+ */
+function tensorPage(page) {
+const {make, draw, shown, load, View} = page;
+const MODULES_MOST = 60, NAME_MOST = 32;
+
+/* Numbers that JSON cannot say are words. */
+function number(cell) {
+  if (cell === 'inf') return Infinity;
+  if (cell === '-inf') return -Infinity;
+  return typeof cell === 'number' ? cell : NaN;
+}
+
+const distinct = (values) => [...new Set(values)];
+
+/* --- distributions --------------------------------------------------------- */
+
+/* The bins of one time, folded to half binades by sign: shares of all. */
+function fold(bins) {
+  const made = {shares: new Map(), all: 0, zero: 0, nan: 0, inf: 0};
+  for (const {lower, upper, count} of bins) {
+    made.all += count;
+    if (Number.isNaN(lower)) made.nan += count;
+    else if (!Number.isFinite(lower)) made.inf += count;
+    else if (lower === 0 && upper === 0) made.zero += count;
+    else {
+      const inner = Math.min(Math.abs(lower), Math.abs(upper)) ||
+          Math.max(Math.abs(lower), Math.abs(upper)) / 2;
+      const half = Math.floor(2 * Math.log2(inner) + 1e-9);
+      const key = upper > 0 ? `+${half}` : `-${half}`;
+      made.shares.set(key, (made.shares.get(key) || 0) + count);
+    }
+  }
+  return made;
+}
+
+/* Columns from the most negative half binade over zero to the most positive. */
+function columnsOf(folded) {
+  const halves = {'+': [], '-': []};
+  for (const one of folded)
+    for (const key of one.shares.keys())
+      halves[key[0]].push(Number(key.slice(1)));
+  const all = halves['+'].concat(halves['-']);
+  const columns = [];
+  if (!all.length) return [{key: '0'}];
+  const low = Math.min(...all), high = Math.max(...all);
+  for (let half = high; half >= low && halves['-'].length; half--)
+    columns.push({key: `-${half}`, half, sign: -1});
+  columns.push({key: '0'});
+  for (let half = low; half <= high && halves['+'].length; half++)
+    columns.push({key: `+${half}`, half, sign: 1});
+  return columns;
+}
+
+const countIn = (one, key) => key === '0' ? one.zero : one.shares.get(key) || 0;
+const percent = (share) => `${shown(Number((100 * share).toPrecision(3)))} %`;
+
+function wordsOf(column) {
+  if (column.key === '0') return 'zeros';
+  const edge = (half) => shown(Number(2 ** (half / 2)).toPrecision(3) * column.sign);
+  return `${edge(column.half)} to ${edge(column.half + 1)}`;
+}
+
+function captionOf(bins, one, at) {
+  const when = bins[0].iteration === null ? 'now' : `iteration ${bins[0].iteration}`;
+  const odd = [[one.zero, 'zeros'], [one.nan, 'NaN'], [one.inf, 'infinite']]
+      .filter(([count]) => count).map(([count, word]) => `, ${count} ${word}`);
+  return make('div', {},
+      make('span', {class: at ? 'key at' : 'key before', 'aria-hidden': 'true'}),
+      `${when}${at ? '' : ', the last one before'}: ${one.all} elements${odd.join('')}`);
+}
+
+/* Powers of ten, as many as have room. */
+function addTicks(svg, columns, x, width, base) {
+  const named = columns.filter((column) => column.sign)
+      .map((column, i, list) => ({column, at: columns.indexOf(column)}));
+  let free = -1;
+  for (const {column, at} of named) {
+    const ten = Math.ceil(column.half / 2 * Math.LOG10E * Math.LN2 - 1e-9);
+    if (ten >= (column.half + 1) / 2 * Math.LOG10E * Math.LN2 - 1e-9) continue;
+    const part = (2 * Math.log2(10 ** ten) - column.half) * width;
+    const place = x(at) + (column.sign > 0 ? part : width - part);
+    if (place < free) continue;
+    svg.append(draw('line', {x1: place, x2: place, y1: base, y2: base + 4, class: 'axis'}),
+               draw('text', {x: place, y: base + 15, 'text-anchor': 'middle'},
+                    `${column.sign < 0 ? '-' : ''}1e${ten}`));
+    free = place + 46;
+  }
+}
+
+function outline(columns, one, x, y, width, base) {
+  return columns.map((column, i) => {
+    const share = countIn(one, column.key) / one.all;
+    return `${i ? 'L' : 'M'}${x(i)} ${share ? y(share) : base}H${x(i) + width}`;
+  }).join('');
+}
+
+/* Bars of the finding's iteration, a dashed line of the one before. */
+function histogram(sets, width) {
+  const height = 190, left = 52, bottom = 24, top = 10, base = height - bottom;
+  const folded = sets.map(fold);
+  const at = folded[folded.length - 1], before = folded.length > 1 ? folded[0] : null;
+  const columns = columnsOf(folded);
+  const wide = (width - left - 10) / columns.length;
+  const x = (i) => left + i * wide;
+  const least = Math.min(0.1, ...folded.map((one) => 1 / one.all));
+  const floor = Math.floor(Math.log10(least));
+  const y = (share) => top + (base - top) * Math.log10(share) / (floor - 0.3);
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
+  svg.append(draw('title', {}, 'share of the elements by value, ' +
+                  (before ? 'before and at the first bad iteration' : 'of this tensor')));
+  columns.forEach((column, i) => {
+    const share = countIn(at, column.key) / at.all;
+    const old = before ? countIn(before, column.key) / before.all : 0;
+    if (!share && !old) return;
+    const bar = draw('rect', {class: 'share', x: x(i), width: Math.max(1, wide - 0.5),
+        y: share ? y(share) : base - 1, height: share ? base - y(share) : 1});
+    bar.append(draw('title', {}, `${wordsOf(column)}: ${percent(share)}` +
+                    (before ? `, before ${percent(old)}` : '')));
+    svg.append(bar);
+  });
+  if (before)
+    svg.append(draw('path', {class: 'before', fill: 'none',
+                             d: outline(columns, before, x, y, wide, base)}));
+  svg.append(draw('path', {class: 'axis', fill: 'none',
+                           d: `M${left} ${top}V${base}H${width - 10}`}));
+  for (const share of [1, 10 ** Math.round(floor / 2), 10 ** floor])
+    svg.append(draw('text', {x: left - 4, y: y(share) + 4, 'text-anchor': 'end'},
+                    share >= 0.001 ? `${share * 100} %` : `1e${Math.round(Math.log10(share)) + 2} %`));
+  addTicks(svg, columns, x, wide, base);
+  return make('figure', {class: 'shares'},
+      make('figcaption', {}, 'Share of the elements by value'), svg,
+      ...sets.map((bins, i) => captionOf(bins, folded[i], i === sets.length - 1)));
+}
+
+async function distribution(place, finding) {
+  const table = await load('histograms/findings');
+  if (!table) return;
+  const at = (name) => table.at.get(name);
+  const sets = new Map();
+  for (const row of table.rows) {
+    if (row[at('finding')] !== finding) continue;
+    const when = row[at('when')];
+    if (!sets.has(when)) sets.set(when, []);
+    sets.get(when).push({iteration: row[at('iteration')], count: row[at('count')],
+        lower: number(row[at('lower')]), upper: number(row[at('upper')])});
+  }
+  if (sets.size) place.append(histogram([...sets.values()], page.widthOf(place)));
+}
+
+/* --- the map ------------------------------------------------------------------ */
+
+/* A way to name the rows or the columns of the map: `of` gives the name of a
+ * row of a table that has the axis' label. */
+function layerAxis() {
+  return {label: 'layer_idx', words: 'layer', of: (cell) => cell};
+}
+
+function timeAxis() {
+  return {label: 'iteration', words: 'iteration', of: (cell) => cell};
+}
+
+const nameAxis = () =>
+    ({label: 'tensor_name', words: 'tensor', of: (cell) => cell || null});
+
+/* Modules, as deep as there are few enough of them. */
+function moduleAxis(modules) {
+  const above = (name, depth) => name.split('.').slice(0, depth).join('.');
+  let depth = 1;
+  while (depth < 12 && distinct(modules.map((name) => above(name, depth + 1))).length <=
+             MODULES_MOST)
+    depth++;
+  return {label: 'module', words: 'module', of: (cell) => cell ? above(cell, depth) : null};
+}
+
+function namesOf(table, axis) {
+  const at = table.at.get(axis.label);
+  const names = distinct(table.rows.map((row) => axis.of(row[at])))
+      .filter((name) => name !== null && name !== '');
+  const text = names.some((name) => typeof name !== 'number');
+  return names.sort(text ? undefined : (a, b) => a - b);
+}
+
+/* What a click asks for: rows of a table that are of these names; tables of
+ * casts and axes name the tensor's row instead. NULL: the table has neither. */
+function scopeOf(tensors, wanted) {
+  const hold = (table, row) => wanted.every(({axis, name}) =>
+      !table.at.has(axis.label) || axis.of(row[table.at.get(axis.label)]) === name);
+  const words = (list) => list.map(({axis, name}) => `${axis.words} ${name}`).join(', ');
+  return {
+    words: words(wanted),
+    of: (table) => {
+      const known = wanted.filter(({axis}) => table.at.has(axis.label));
+      if (known.length)
+        return {words: words(known), holds: (row) => hold(table, row)};
+      const at = table.at.get('tensor');
+      return at === undefined ? null : {words: words(wanted), holds: (row) =>
+          tensors.rows[row[at]] !== undefined && hold(tensors, tensors.rows[row[at]])};
+    },
+  };
+}
+
+const WORST = ['', 'low', 'medium', 'high'];
+
+/* Of the rows that are of one cell. `low`: the least is the worst. */
+async function measures(tensors) {
+  const plain = (name, words, more) => tensors.at.has(name) &&
+      {id: name, words, values: () => tensors.rows.map((row) =>
+          [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
+  const list = [];
+  const findings = await load('findings');
+  if (findings)
+    list.push({id: 'finding', words: 'findings: the worst and how many', table: findings,
+        severity: true, values: () => findings.rows.map((row) => [row,
+            Math.max(1, WORST.indexOf(row[findings.at.get('severity')]))])});
+  list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
+            plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
+            plain('underflow_ratio', 'underflow: largest share of elements', {log: true}));
+  const casts = await load('quantization');
+  if (casts) list.push(...sqnrs(tensors, casts));
+  list.push(plain('nan', 'NaN: most elements', {log: true}),
+            plain('pos_inf', '+Inf: most elements', {log: true}),
+            plain('std', 'standard deviation: largest', {log: true}));
+  return list.filter((measure) => measure &&
+      measure.values().some(([, value]) => !Number.isNaN(value)));
+}
+
+function sqnrs(tensors, casts) {
+  const at = (name) => casts.at.get(name);
+  const values = (wanted) => () => casts.rows
+      .filter((row) => tensors.rows[row[at('tensor')]] &&
+              row[at('format')] === wanted(tensors.rows[row[at('tensor')]]))
+      .map((row) => [tensors.rows[row[at('tensor')]], number(row[at('sqnr_db')])]);
+  const target = tensors.at.get('target_format');
+  const one = (id, words, wanted) => ({id, words, table: tensors, low: true,
+                                       values: values(wanted)});
+  return [one('sqnr', 'SQNR in the target format, dB: lowest', (row) => row[target]),
+          ...distinct(casts.rows.map((row) => row[at('format')])).map((format) =>
+              one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, () => format))];
+}
+
+/* The worst value of each cell, and how many there are. */
+function cellsOf(measure, axes) {
+  const cells = new Map();
+  const [down, over] = axes.map((axis) => ({axis, at: measure.table.at.get(axis.label)}));
+  for (const [row, value] of measure.values()) {
+    if (Number.isNaN(value)) continue;
+    const key = JSON.stringify([down.axis.of(row[down.at]), over.axis.of(row[over.at])]);
+    const cell = cells.get(key);
+    if (!cell) cells.set(key, {value, count: 1});
+    else {
+      cell.count++;
+      cell.value = measure.low ? Math.min(cell.value, value) : Math.max(cell.value, value);
+    }
+  }
+  return cells;
+}
+
+/* How far a value is from the best to the worst, from 0 to 1. */
+function shareOf(measure, cells) {
+  const scale = measure.log ? Math.log : (v) => v;
+  const all = [...cells.values()].map((cell) => cell.value)
+      .filter((v) => Number.isFinite(v) && (!measure.log || v > 0)).map(scale);
+  const least = Math.min(...all), span = Math.max(...all) - least || 1;
+  return (value) => {
+    if (!Number.isFinite(value)) return measure.low ? 0 : 1;
+    if (measure.log && value <= 0) return 0;
+    const share = (scale(value) - least) / span;
+    return measure.low ? 1 - share : 0.15 + 0.85 * share;
+  };
+}
+
+function textOf(measure, cell) {
+  if (measure.severity)
+    return cell.count > 1 ? `${WORST[cell.value]} ×${cell.count}` : WORST[cell.value];
+  if (!Number.isFinite(cell.value)) return cell.value > 0 ? '∞' : '-∞';
+  return String(Number(cell.value.toPrecision(3)));
+}
+
+const cut = (name) => String(name).length > NAME_MOST
+    ? `${String(name).slice(0, NAME_MOST - 1)}…` : String(name);
+
+class Heat {
+  constructor(tensors, list, axes) {
+    Object.assign(this, {tensors, list, axes, measure: list[0]});
+    this.names = axes.map((axis) => namesOf(tensors, axis));
+    this.body = make('div', {class: 'map', tabindex: 0, role: 'region',
+        'aria-label': `${axes[0].words}s over ${axes[1].words}s`});
+    this.key = make('p', {class: 'soft'});
+    this.paint();
+  }
+
+  tooLarge() {
+    const [down, over] = this.names.map((list) => list.length);
+    return !down || !over || down * over > page.CELLS_MOST;
+  }
+
+  cell(cells, share, down, over) {
+    const cell = cells.get(JSON.stringify([down, over]));
+    if (!cell && !this.measure.severity) return make('td');
+    const text = cell ? textOf(this.measure, cell) : '·';
+    const wanted = [{axis: this.axes[0], name: down}, {axis: this.axes[1], name: over}];
+    const scope = scopeOf(this.tensors, wanted);
+    const chosen = page.scope() !== null && page.scope().words === scope.words;
+    const press = (event) => {
+      const on = event.currentTarget.getAttribute('aria-pressed') === 'true';
+      page.narrow(on ? null : scope);
+      this.press(event.currentTarget);
+    };
+    const kind = this.measure.severity && cell ? WORST[cell.value] : '';
+    const button = make('button', {type: 'button', class: kind || false,
+        'aria-pressed': String(chosen), title: `${scope.words}: ${cell ? text : 'none'}`,
+        'aria-label': `${scope.words}: ${cell ? text : 'no finding'}`,
+        onclick: press}, text);
+    if (cell)
+      button.style.setProperty('--share', kind ? '0.3' : share(cell.value).toFixed(3));
+    return make('td', {}, button);
+  }
+
+  /* Only the chosen cell is pressed. */
+  press(button) {
+    const scope = page.scope();
+    for (const one of this.body.querySelectorAll('button[aria-pressed="true"]'))
+      one.setAttribute('aria-pressed', 'false');
+    if (scope && button) button.setAttribute('aria-pressed', 'true');
+  }
+
+  paint() {
+    const cells = cellsOf(this.measure, this.axes);
+    const share = shareOf(this.measure, cells);
+    const [downs, overs] = this.names;
+    if (this.tooLarge()) return;
+    const head = make('tr', {}, make('th', {scope: 'col'}, this.axes[0].words),
+        ...overs.map((name) => make('th', {scope: 'col', title: String(name)},
+            this.axes[1].words === 'iteration' ? `it ${name}` : cut(name))));
+    const rows = downs.map((down) => make('tr', {},
+        make('th', {scope: 'row', title: String(down)}, cut(down)),
+        ...overs.map((over) => this.cell(cells, share, down, over))));
+    this.body.replaceChildren(make('table', {}, make('thead', {}, head),
+                                   make('tbody', {}, ...rows)));
+    this.key.textContent = this.measure.severity
+        ? 'A dot: no finding begins there. '
+        : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
+    this.key.append('A cell narrows all tables below to its tensors; once more, or ' +
+                    'the button of the line below, shows all again.');
+  }
+}
+
+/* What the map can be of: layers, else modules; over iterations, else names. */
+function choicesOf(tensors) {
+  const has = (name) => tensors.at.has(name) &&
+      tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
+                                 row[tensors.at.get(name)] !== '');
+  const over = has('iteration') ? timeAxis() : nameAxis();
+  const list = [];
+  if (has('layer_idx')) list.push([layerAxis(), over]);
+  if (has('module')) {
+    const at = tensors.at.get('module');
+    list.push([moduleAxis(distinct(tensors.rows.map((row) => row[at])).filter(Boolean)), over]);
+  }
+  return list;
+}
+
+async function map(place) {
+  const tensors = await load('tensors');
+  if (!tensors) return;
+  const list = await measures(tensors);
+  const heats = choicesOf(tensors).map((axes) => new Heat(tensors, list, axes))
+      .filter((heat) => !heat.tooLarge());
+  if (!heats.length) return;
+  const body = make('div');
+  let heat = heats[0];
+  const show = () => {
+    heat.measure = list.find((measure) => measure.id === select.value);
+    heat.paint();
+    body.replaceChildren(heat.key, heat.body);
+  };
+  const option = (value, words) => make('option', {value}, words);
+  const select = make('select', {onchange: show},
+      ...list.map((measure) => option(measure.id, measure.words)));
+  const rows = make('select', {onchange: () => { heat = heats[rows.selectedIndex]; show(); }},
+      ...heats.map((one) => option(one.axes[0].label, `${one.axes[0].words}s`)));
+  const over = heats[0].axes[1].words;
+  place.append(make('h2', {}, `Where${over === 'iteration' ? ' and when' : ''}: ` +
+          `${heats.map((one) => `${one.axes[0].words}s`).join(' or ')} over ${over}s`),
+      make('div', {class: 'tools'}, make('label', {}, 'Colour by', select),
+           ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
+  page.onWiden(() => heat.press(null));
+  show();
+  const cut = Number(place.dataset.rows || 0);
+  if (cut > tensors.rows.length)
+    place.append(make('p', {class: 'soft'},
+        `Of the first ${tensors.rows.length} of ${cut} tensors.`));
+}
+
+/* --- formats -------------------------------------------------------------------- */
+
+const PLACES = ['quant_type', 'layer_type', 'layer_idx', 'operation', 'tensor_name'];
+
+/* Places down, formats over, what is recommended beside. */
+function formatTable(groups, advised, by, scale) {
+  const of = (table, row, name) => row[table.at.get(name)];
+  const mine = groups.rows.filter((row) => of(groups, row, 'group_by') === by &&
+                                  of(groups, row, 'tensor_scale') === scale);
+  const named = PLACES.filter((name) => mine.some((row) =>
+      of(groups, row, name) !== null && of(groups, row, name) !== ''));
+  const formats = distinct(mine.map((row) => of(groups, row, 'format')));
+  const key = (table, row) => JSON.stringify(PLACES.map((name) => of(table, row, name)));
+  const advice = new Map(advised ? advised.rows
+      .filter((row) => of(advised, row, 'group_by') === by)
+      .map((row) => [key(advised, row), row]) : []);
+  const tells = advice.size > 0;
+  const places = new Map();
+  for (const row of mine) {
+    if (!places.has(key(groups, row))) places.set(key(groups, row), new Map([['row', row]]));
+    places.get(key(groups, row)).set(of(groups, row, 'format'),
+                                     number(of(groups, row, 'sqnr_db')));
+  }
+  const columns = [...named.map((name) => ({name, unit: '', number: name === 'layer_idx'})),
+      {name: 'tensors', unit: '', number: true},
+      ...(tells ? [{name: 'recommended', unit: ''}, {name: 'because', unit: ''}] : []),
+      ...formats.map((name) => ({name, unit: 'dB', number: true}))];
+  const rows = [...places].map(([id, place]) => {
+    const row = place.get('row'), told = advice.get(id);
+    return [...named.map((name) => of(groups, row, name)), of(groups, row, 'tensors'),
+        ...(tells ? [told ? of(advised, told, 'advice') : '',
+                       told ? of(advised, told, 'reason') : ''] : []),
+        ...formats.map((name) => {
+          const value = place.get(name);
+          return value === undefined || Number.isNaN(value) ? null
+              : Number.isFinite(value) ? Number(value.toFixed(1)) : 'exact';
+        })];
+  });
+  return {name: 'formats', columns, rows,
+          at: new Map(columns.map((column, i) => [column.name, i]))};
+}
+
+async function formats(place) {
+  const groups = await load('quantization_groups');
+  const advised = await load('recommendations');
+  if (!groups) return;
+  const values = (name) => distinct(groups.rows.map((row) => row[groups.at.get(name)]));
+  const option = (words) => make('option', {value: words}, words);
+  const body = make('div', {class: 'view'});
+  const show = () => page.replaceView('formats',
+      new View(formatTable(groups, advised, by.value, scale.value), body));
+  const told = (by) => !!advised &&
+      advised.rows.some((row) => row[advised.at.get('group_by')] === by);
+  const kinds = values('group_by')
+      .sort((a, b) => told(b) - told(a) || a.length - b.length);
+  const by = make('select', {onchange: show}, ...kinds.map(option));
+  const scale = make('select', {onchange: show}, ...values('tensor_scale').map(option));
+  place.append(make('div', {class: 'tools'}, make('label', {}, 'By', by),
+      make('label', {}, 'Scale of the tensor', scale)), body);
+  show();
+}
+
+/* --- the page -------------------------------------------------------------------- */
+
+for (const [id, make] of [['map', map], ['formats-view', formats]]) {
+  const place = document.getElementById(id);
+  if (place) make(place);
+}
+return {distribution};
+}

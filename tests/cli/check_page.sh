@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# A page of what `check` finds, only where an output directory is given; its
+# lines are text there, whatever they say.
+cat > 'a<b>.py' << 'END'
+import torch
+net = torch.nn.Linear(2, 2).half()  # </pre><script>alert(1)</script>
+END
+printf 'import torch\nx = (\n' > cut.py
+ls > before
+tprof-analyze check a* --quiet; echo "status $?"
+ls | diff before - | grep -v before; echo "no file"
+tprof-analyze check a* --output_dir out --no_html --quiet; echo "status $?"
+[ -e out ] || echo "no folder"
+tprof-analyze check a* cut.py --output_dir out --fail_on high --format json \
+    2> /dev/null > found.json; echo "status $?"
+grep -c '"rule"' found.json
+ls out
+page=out/check_report.html
+grep -o '<h3>.*</h3>' $page
+grep -o '<pre class="source".*</pre>' $page
+grep -o '<p class="lead">.*</p>' $page
+grep -o 'line 2 ' $page | head -n 1
+grep -c '<script>alert' $page
+grep -o 'cut.py</td>.*' $page | head -n 1
+# what cannot be written is said, and nothing is left
+mkdir full
+chmod 500 full
+if touch full/x 2> /dev/null; then
+    echo "root writes anywhere: 4"
+else
+    tprof-analyze check a* --output_dir full --quiet 2> /dev/null
+    echo "root writes anywhere: $?"
+fi
