@@ -7,9 +7,14 @@ command -v sha256sum > /dev/null || { echo "skipped: no sha256sum"; exit 77; }
 command -v base64 > /dev/null || { echo "skipped: no base64"; exit 77; }
 header=$srcdir/src/report/html_assets.h
 bad=0
-for kind in style:css script:js; do
-    file=$srcdir/html/report.${kind#*:}
-    octal=$(sha256sum "$file" | cut -c1-64 | awk '{
+assets=$(sed -n 's/^HTML_ASSETS = //p' "$srcdir/html/Makefile.inc")
+for kind in css js; do
+    files=
+    for asset in $assets; do
+        case $asset in *."$kind") files="$files $srcdir/$asset" ;; esac
+    done
+    # shellcheck disable=SC2086 # names without blanks, but for srcdir's
+    octal=$(cat $files | sha256sum | cut -c1-64 | awk '{
         digits = "0123456789abcdef"
         for (i = 1; i < 64; i += 2)
             printf "\\%03o", 16 * (index(digits, substr($0, i, 1)) - 1) \
@@ -18,11 +23,12 @@ for kind in style:css script:js; do
     # shellcheck disable=SC2059 # octal escapes are what is printed
     hash=sha256-$(printf "$octal" | base64)
     grep -qF "\"$hash\"" "$header" || {
-        echo "$header has to know $file as $hash"
+        echo "$header has to know$files as $hash"
         bad=1
     }
-    if grep -n '</\(script\|style\)\|<!--' "$file"; then
-        echo "$file: ends the element it stands in"
+    # shellcheck disable=SC2086
+    if grep -n '</\(script\|style\)\|<!--' $files; then
+        echo "ends the element it stands in"
         bad=1
     fi
 done

@@ -40,6 +40,7 @@ struct session {
     struct tp_trace_run after; /* --compare: `run` is before */
     struct tp_trace_judged judged_after;
     struct tp_trace_comparison comparison;
+    struct tp_text change, cause; /* of the comparison, in short */
 };
 
 /* What the options mean; words that are not known are usage errors. */
@@ -241,9 +242,10 @@ static enum tp_status compare(void *session, struct tp_error *err)
     }
     if (status == TP_OK)
         status = tp_trace_compare(&s->run, &s->after, &s->comparison, err);
-    return status == TP_OK ? tp_trace_compare_why(&s->run, &s->after,
-                                                  &s->comparison, err)
-                           : status;
+    if (status == TP_OK)
+        status =
+            tp_trace_compare_why(&s->run, &s->after, &s->comparison, err);
+    return status;
 }
 
 static enum tp_status write_comparison(void *session, struct tp_error *err)
@@ -283,6 +285,19 @@ static struct tp_compare_report comparison_of(const struct session *s)
         .base_path = s->frame.options->inputs[0],
         .test_path = s->frame.options->inputs[1],
         .top = s->frame.options->verbose ? 0 : (size_t)s->frame.options->top};
+}
+
+/* What the comparison comes to, for the head of its page. */
+static enum tp_status tell_change(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    const struct tp_compare_report report = comparison_of(s);
+    tp_compare_report_head(&report, &s->change, &s->cause);
+    if (s->change.length) {
+        s->frame.verdict = tp_text_get(&s->change);
+        s->frame.sentence = tp_text_get(&s->cause);
+    }
+    return s->change.failed || s->cause.failed ? tp_fail_memory(err) : TP_OK;
 }
 
 static void add_comparison(const void *session,
@@ -344,6 +359,8 @@ static void clear(void *session)
 {
     struct session *s = session;
     tp_trace_comparison_clear(&s->comparison);
+    tp_text_clear(&s->change);
+    tp_text_clear(&s->cause);
     tp_check_clear(&s->scripts);
     tp_trace_judged_clear(&s->judged);
     tp_trace_judged_clear(&s->judged_after);
@@ -376,6 +393,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .report = "trace_compare.txt",
         .check = check,
         .read = compare,
+        .judge = tell_change,
         .write = write_comparison,
         .draw = draw_comparison,
         .text = add_comparison,

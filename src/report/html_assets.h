@@ -2,15 +2,15 @@
 #ifndef TP_REPORT_HTML_ASSETS_H
 #define TP_REPORT_HTML_ASSETS_H
 
-/* What every page carries: the lines of html/report.css and html/report.js,
+/* What every page carries: the lines of html/report.css and of the scripts,
  * each ended by NULL, and the hashes by which the page's own policy knows them
  * (base64 of SHA-256). tests/check_html.sh compares these with the files. */
 extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-1+aR2hLZQ78hTT815siueR+KpujRix+CZAOMAkGwZP4="
+    "sha256-R4OPnvgw3Vt8DpyNxpk5fKfTJ9hWmTDZcmTPMSadlAM="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-fZLuuvdb9r1Yh6jAnsj3rgM/2Qp9jequm1+5KJzmfgs="
+    "sha256-dmPONSKrzkG9rmKskNqp7tX7FvmSvIj6Qlo+I3OrtP0="
 
 #endif

@@ -20,9 +20,11 @@ struct tp_html_page {
                          set by who begins the page                        */
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */
+    struct tp_text trees;    /* the same, of html_tree.h                   */
     struct tp_text rows;     /* packed                                     */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
+    bool judged;             /* there is a table of findings, if empty     */
     bool layers;             /* a map of layers can be drawn               */
 };
 
