@@ -334,19 +334,17 @@ async function trees() {
 /* --- the page ----------------------------------------------------------------------- */
 
 async function charts() {
+  const add = (made) => {
+    if (made && !place.childNodes.length)
+      place.before(make('h2', {}, 'Where the time goes'));
+    if (made) place.append(made);
+  };
   for (const stack of [rankStacks, idleStacks, stepStacks, changeStacks]) {
     const found = await stack();
-    const made = found && found.rows.length && stackChart(found);
-    if (made) place.append(made);
+    add(found && found.rows.length && stackChart(found));
   }
-  for (const kind of BARS) {
-    const made = await bars(kind);
-    if (made) place.append(made);
-  }
-  for (const kind of PAIRS) {
-    const made = await pairs(kind);
-    if (made) place.append(made);
-  }
+  for (const kind of BARS) add(await bars(kind));
+  for (const kind of PAIRS) add(await pairs(kind));
 }
 
 trees();

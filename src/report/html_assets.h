@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-R4OPnvgw3Vt8DpyNxpk5fKfTJ9hWmTDZcmTPMSadlAM="
+    "sha256-eUKuqWSmWvuKKn8fw8+FjJCW+O0DexOUs66OsA9goEg="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-dmPONSKrzkG9rmKskNqp7tX7FvmSvIj6Qlo+I3OrtP0="
+    "sha256-MV1MBgmkDLSrHsrb1NxwQr3KGRHCWDE3bMQr0FKvzSk="
 
 #endif
