@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_tensors.js has what only pages of tensors have. Rows stand in the page as
+ * each finding; report_tensors.js and report_traces.js have what only pages of
+ * tensors and of traces have. Rows stand in the page as
  * base64 of deflated JSON, a list a row, and are unpacked when their table is
  * opened. Only rows that can be seen are in the document, so that 50 000 of
  * them scroll; without this script the first rows of each table stand there.
@@ -356,111 +357,6 @@ async function addSeries(place, of, labels) {
                        iteration: of('iteration')}, widthOf(place))));
 }
 
-/* --- bars ---------------------------------------------------------------------- */
-
-/* What a table of a trace is looked at for: a bar for each of its rows, the
- * longest first, or (`parts`) for columns of its first row. */
-const BARS = [
-  {table: 'idle', title: 'Where the window goes', unit: '%', factor: 100,
-   parts: {busy: 'the GPU is busy', queued: 'queued work does not start',
-           dataloader: 'waits for the DataLoader', alloc: 'memory calls',
-           blocking: 'synchronising calls', launch: 'inside launch calls',
-           cpu_op: 'inside operators', none: 'Python outside of operators',
-           first_launch: 'first launches'}},
-  {table: 'what_if', title: 'What could be won, by replay', label: ['change',
-   'name'], value: 'won', unit: '% of the step', factor: 100, ofOne: true,
-   words: {host: 'all of the host but loading', none: 'Python between operators',
-           blocking: 'waiting for the GPU', cpu_op: 'operators on the host',
-           launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',
-           dataloader: 'the DataLoader', alloc: 'memory calls',
-           communication: 'communication', operator: 'half of'}},
-  {table: 'steps', title: 'Steps', label: ['step'], value: 'window_us',
-   unit: 'ms', factor: 1e-3, inOrder: true, ofOne: true},
-  {table: 'ops', title: 'Operators, self device time', label: ['name'],
-   only: ['device_type', 'CPU'], value: 'self_cuda_time_total_us', unit: 'ms', factor: 1e-3},
-  {table: 'ops', title: 'Operators, self CPU time', label: ['name'],
-   only: ['device_type', 'CPU'], value: 'self_cpu_time_total_us', unit: 'ms', factor: 1e-3},
-  {table: 'kernels', title: 'Kernels', label: ['name'], value: 'total_us',
-   unit: 'ms', factor: 1e-3},
-];
-const BARS_MOST = 12, LABEL_MOST = 34;
-
-/* How many traces a table is of. */
-function tracesOf(table) {
-  const at = table.at.get('trace');
-  return at === undefined ? 1 : new Set(table.rows.map((row) => row[at])).size;
-}
-
-/* Of several traces shares are means and times sums; what belongs to the steps
- * of one has no bars. */
-function itemsOf(kind, table) {
-  const at = (name) => table.at.get(name);
-  if (kind.parts)
-    return Object.entries(kind.parts)
-        .filter(([name]) => table.at.has(name))
-        .map(([name, words]) => ({label: words, value: table.rows.reduce(
-            (sum, row) => sum + row[at(name)], 0) / table.rows.length}));
-  const traces = tracesOf(table);
-  if (!table.at.has(kind.value) || (kind.ofOne && traces > 1)) return [];
-  if (traces > 1) {
-    const [column, word] = kind.only || [];
-    const sums = new Map();
-    for (const row of table.rows) {
-      if (column && row[at(column)] !== word) continue;
-      const label = String(row[at(kind.label[0])]);
-      sums.set(label, (sums.get(label) || 0) + row[at(kind.value)]);
-    }
-    return [...sums].map(([label, value]) => ({label, value}));
-  }
-  const [column, word] = kind.only || [];
-  return table.rows.filter((row) => !column || row[at(column)] === word)
-      .map((row) => ({
-    label: kind.label.filter((name) => table.at.has(name))
-        .map((name) => shown(row[at(name)])).filter(Boolean)
-        .map((word) => kind.words && kind.words[word] || word).join(' '),
-    value: row[at(kind.value)]}));
-}
-
-async function bars(place, kind) {
-  const table = await load(kind.table);
-  if (!table) return null;
-  let items = itemsOf(kind, table)
-      .filter((item) => typeof item.value === 'number' && item.value > 0);
-  if (!items.length) return null;
-  if (!kind.inOrder) items.sort((a, b) => b.value - a.value);
-  const all = items.length;
-  items = items.slice(0, BARS_MOST);
-  const most = Math.max(...items.map((item) => item.value));
-  const width = 560, left = 240, line = 20;
-  const svg = draw('svg', {viewBox: `0 0 ${width} ${items.length * line + 4}`,
-                           width, role: 'img'});
-  svg.append(draw('title', {}, `${kind.title} [${kind.unit}]`));
-  items.forEach((item, i) => {
-    const y = i * line, long = item.value / most * (width - left - 70);
-    const cut = item.label.length > LABEL_MOST
-        ? item.label.slice(0, LABEL_MOST - 1) + '…' : item.label;
-    const name = draw('text', {x: left - 6, y: y + 14, 'text-anchor': 'end'}, cut);
-    name.append(draw('title', {}, item.label));
-    svg.append(name, draw('rect', {class: 'bar', x: left, y: y + 3,
-                                   width: Math.max(1, long), height: line - 6}),
-               draw('text', {x: left + long + 4, y: y + 14},
-                    shown(Number((item.value * kind.factor).toPrecision(4)))));
-  });
-  const traces = tracesOf(table);
-  const of = traces < 2 ? '' : `, ${kind.parts ? 'mean' : 'sum'} of ${traces} traces`;
-  const more = all > items.length ? `, the first ${items.length} of ${all}` : '';
-  return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${of}${more}`),
-              svg);
-}
-
-async function charts(place) {
-  if (section_of('tensors')) return;
-  for (const kind of BARS) {
-    const made = await bars(place, kind);
-    if (made) place.append(made);
-  }
-}
-
 /* --- the page ----------------------------------------------------------------- */
 
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
@@ -477,7 +373,7 @@ for (const node of document.querySelectorAll('details.finding')) {
   node.addEventListener('toggle', () => { if (node.open) enrich(node); });
   if (node.open) enrich(node);
 }
-charts(document.getElementById('charts'));
+if (!tensors) tracePage({make, draw, shown, load});
 /* On paper all findings are open, and of each open table the first rows stand
  * there. */
 function print(starts) {

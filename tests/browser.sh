@@ -40,12 +40,31 @@ values()
     esac
 }
 
+# look_trace NAME FOLDER: drives the page of traces in it, or of a comparison.
+look_trace()
+{
+    report=$(cd "$2" && echo trace_*.html)
+    tables=trace.h5
+    [ "$report" = trace_report.html ] || tables=trace_compare.h5
+    look "$1" "$2/$report"
+    echo "== $1, what only traces have"
+    if "$python" "$srcdir/tests/browser/trace_page.py" "$2/$report" \
+        "$2/$tables"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
 cd "$work" || exit 99
 "$TPROF" --tensor_dir "$logs" --output_dir run --quiet
 look tensors run/report.html
 values run
 "$TPROF" trace "$srcdir/testdata/traces" --output_dir trace --quiet
-look trace trace/trace_report.html
+look_trace trace trace
+"$TPROF" trace "$srcdir/testdata/traces/own/ranks" --output_dir ranks \
+    --no_plots --quiet
+look_trace ranks ranks
 "$TPROF" compare "$srcdir/testdata/msprobe/step0" \
     "$srcdir/testdata/msprobe/step1" --output_dir compare --quiet
 look compare compare/compare_report.html
@@ -71,6 +90,20 @@ look check check/check_report.html
 "$python" "$srcdir/tests/browser/names.py" scripts - scripts
 "$TPROF" check scripts --output_dir odd_check --quiet
 look "check, names" odd_check/check_report.html
+look names 'out"put/report.html'
+# traces: names in them, of them, of 50 000 operators; before and after
+names=$srcdir/tests/browser/trace_names.py
+"$python" "$names" names.json
+"$python" "$names" many.json 60000
+"$python" "$names" files 0 "$srcdir/testdata/traces/own/train.json.gz"
+"$TPROF" trace names.json --output_dir names --no_plots --quiet
+look_trace 'names in a trace' names
+"$TPROF" trace files --output_dir 'fi"les' --no_plots --quiet
+look_trace 'names of traces' 'fi"les'
+"$TPROF" trace many.json --output_dir many --no_plots --quiet
+look_trace '50 000 rows' many
+"$TPROF" trace --compare names.json many.json --output_dir two --quiet
+look_trace 'a comparison' two
 echo "== HTML"
 "$python" "$srcdir/tests/browser/validate.py" ./*/*.html
 case $? in

@@ -207,6 +207,19 @@ void tp_text_json_number(struct tp_text *text, double value)
         tp_text_add(text, "null");
 }
 
+/* What no text may have: U+FDD0 .. U+FDEF, and the last two of each plane. */
+static bool is_noncharacter(const unsigned char *s, size_t length)
+{
+    if (length < 3)
+        return false;
+    const unsigned low = (unsigned)(s[length - 2] & 0x3f) << 6 |
+                         (unsigned)(s[length - 1] & 0x3f);
+    const unsigned top = length == 3 ? (s[0] & 0xfU) : (s[1] & 0xfU);
+    const bool inside =
+        length == 3 && s[0] == 0xef && low >= 0xdd0 && low <= 0xdef;
+    return inside || (top == 0xf && low >= 0xffe);
+}
+
 void tp_text_printable(struct tp_text *text, const char *value)
 {
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
@@ -217,7 +230,8 @@ void tp_text_printable(struct tp_text *text, const char *value)
             break;
         length = utf8_length(s);
         bool plain =
-            length > 0 && *s >= 0x20 && *s != 0x7f && !is_control(s, length);
+            length > 0 && *s >= 0x20 && *s != 0x7f && !is_control(s, length) &&
+            !is_noncharacter(s, length);
         if (plain)
             tp_text_bytes(text, (const char *)s, length);
         length = length ? length : 1;

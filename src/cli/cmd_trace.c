@@ -27,6 +27,7 @@ struct session {
     struct tp_trace_run after;
     struct tp_trace_judged judged_after;
     struct tp_trace_comparison comparison;
+    struct tp_text change, cause; /* of the comparison, in short */
 };
 
 /* What a state does not keep is not for a run that has one. */
@@ -197,9 +198,10 @@ static enum tp_status compare(void *session, struct tp_error *err)
     }
     if (status == TP_OK)
         status = tp_trace_compare(&s->one.run, &s->after, &s->comparison, err);
-    return status == TP_OK ? tp_trace_compare_why(&s->one.run, &s->after,
-                                                  &s->comparison, err)
-                           : status;
+    if (status == TP_OK)
+        status =
+            tp_trace_compare_why(&s->one.run, &s->after, &s->comparison, err);
+    return status;
 }
 
 static enum tp_status write_comparison(void *session, struct tp_error *err)
@@ -243,6 +245,19 @@ static struct tp_compare_report comparison_of(const struct session *s)
                    : (size_t)s->one.frame.options->top};
 }
 
+/* What the comparison comes to, for the head of its page. */
+static enum tp_status tell_change(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    const struct tp_compare_report report = comparison_of(s);
+    tp_compare_report_head(&report, &s->change, &s->cause);
+    if (s->change.length) {
+        s->one.frame.verdict = tp_text_get(&s->change);
+        s->one.frame.sentence = tp_text_get(&s->cause);
+    }
+    return s->change.failed || s->cause.failed ? tp_fail_memory(err) : TP_OK;
+}
+
 static void add_comparison(const void *session,
                            const struct tp_report_style *style,
                            struct tp_text *text)
@@ -277,6 +292,8 @@ static void clear_comparison(void *session)
     struct session *s = session;
     tp_trace_comparison_clear(&s->comparison);
     tp_trace_session_clear(&s->one);
+    tp_text_clear(&s->change);
+    tp_text_clear(&s->cause);
     tp_trace_judged_clear(&s->judged_after);
     tp_trace_run_clear(&s->after);
 }
@@ -306,6 +323,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .report = "trace_compare.txt",
         .check = check,
         .read = compare,
+        .judge = tell_change,
         .write = write_comparison,
         .draw = draw_comparison,
         .text = add_comparison,

@@ -17,6 +17,7 @@
 #include "report/html_assets.h"
 #include "report/html_link.h"
 #include "report/html_table.h"
+#include "report/html_tree.h"
 #include "report/html_write.h"
 
 /* --- findings ------------------------------------------------------------- */
@@ -245,8 +246,15 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
 {
     const size_t used = page->rows.length;
     size_t packed;
+    page->judged |= strcmp(table->name, "findings") == 0;
     if (table->row_count == 0)
         return TP_OK;
+    if (tp_html_is_tree(table)) {
+        const enum tp_status grown =
+            tp_html_tree_add(&page->trees, table, page->full, err);
+        if (grown != TP_OK || strcmp(table->name, "tree") == 0)
+            return grown; /* of places that is all there is in a page */
+    }
     enum tp_status status = tp_html_table_pack(
         &page->rows, table, used < TP_HTML_PACKED ? TP_HTML_PACKED - used : 0,
         &packed, err);
@@ -269,6 +277,7 @@ void tp_html_page_clear(struct tp_html_page *page)
     tp_text_clear(&page->first);
     tp_text_clear(&page->findings);
     tp_text_clear(&page->tables);
+    tp_text_clear(&page->trees);
     tp_text_clear(&page->rows);
     memset(page, 0, sizeof *page);
 }
@@ -421,16 +430,18 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
         tp_text_add(html, "<p class=\"lead\">First: %s</p>\n",
                     tp_text_get(&page->first));
     }
-    tp_text_add(html, "<p class=\"lead\">");
-    tp_report_finding_counts(page->counts, html);
-    tp_text_add(html, "</p>\n<nav aria-label=\"parts of the page\">"
-                      "<a href=\"#findings\">Findings</a>");
-    if (page->tensors)
-        tp_text_add(html, "<a href=\"#map\">Map</a>");
-    if (page->formats)
-        tp_text_add(html, "<a href=\"#formats\">Formats</a>");
-    tp_text_add(html, "<a href=\"#tables\">Tables</a>"
-                      "<a href=\"#report\">Report</a>");
+    if (page->judged) {
+        tp_text_add(html, "<p class=\"lead\">");
+        tp_report_finding_counts(page->counts, html);
+        tp_text_add(html, "</p>\n");
+    }
+    tp_text_add(html, "<nav aria-label=\"parts of the page\">%s%s%s%s"
+                      "<a href=\"#tables\">Tables</a>"
+                      "<a href=\"#report\">Report</a>",
+                page->judged ? "<a href=\"#findings\">Findings</a>" : "",
+                page->tensors ? "<a href=\"#map\">Map</a>" : "",
+                page->formats ? "<a href=\"#formats\">Formats</a>" : "",
+                page->trees.length ? "<a href=\"#places\">Places</a>" : "");
     if (words->figure_count)
         tp_text_add(html, "<a href=\"#figures\">Figures</a>");
     tp_text_add(html, "</nav></header>\n<main>\n");
@@ -459,12 +470,19 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
 {
     add_head(html, words);
     add_top(html, page, words);
-    tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n%s",
-                page->found ? tp_text_get(&page->findings)
-                            : "<p>There are none.</p>\n");
+    if (page->judged)
+        tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n%s",
+                    page->found ? tp_text_get(&page->findings)
+                                : "<p>There are none.</p>\n");
     add_tensor_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
+    tp_text_bytes(html, tp_text_get(&page->trees), page->trees.length);
     tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
+    if (page->full)
+        tp_text_add(html,
+                    "<p class=\"soft\">%s has them in full, with all "
+                    "digits.</p>\n",
+                    page->full);
     tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
     tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
     tp_html_lines(html, words->report);

@@ -24,6 +24,7 @@ struct tp_html_page {
     struct tp_text first; /* the worst finding, markup                     */
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */
+    struct tp_text trees;    /* the same, of html_tree.h                   */
     struct tp_text rows;     /* packed                                     */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
@@ -31,6 +32,7 @@ struct tp_html_page {
                                 findings are added                         */
     size_t tensors;          /* rows of that table, of which a map is drawn */
     bool formats;            /* formats were simulated                     */
+    bool judged;             /* there is a table of findings, if empty     */
 };
 
 /* The rest of what a page says; borrowed. */

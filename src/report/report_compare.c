@@ -129,6 +129,12 @@ static bool has_device(const struct tp_compare_report *report)
     return false;
 }
 
+void tp_compare_report_head(const struct tp_compare_report *report,
+                            struct tp_text *change, struct tp_text *cause)
+{
+    tp_compare_why_head(report->comparison, has_device(report), change, cause);
+}
+
 void tp_compare_report_text(const struct tp_compare_report *report,
                             struct tp_text *text)
 {

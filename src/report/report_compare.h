@@ -23,4 +23,8 @@ void tp_compare_report_text(const struct tp_compare_report *report,
 void tp_compare_report_json(const struct tp_compare_report *report,
                             struct tp_text *text);
 
+/* What it comes to: tp_compare_why_head. */
+void tp_compare_report_head(const struct tp_compare_report *report,
+                            struct tp_text *change, struct tp_text *cause);
+
 #endif

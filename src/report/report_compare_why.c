@@ -8,7 +8,7 @@
 #include "trace/trace_compare_why.h"
 
 enum {
-    PATH_SHOWN = 110,  /* bytes of a path; its end tells most              */
+    PATH_SHOWN = 110, /* bytes of a path; its end tells most              */
     NAME_SHOWN = 80,
     INPUTS_SHOWN = 70
 };
@@ -128,8 +128,8 @@ static void add_exchange(const struct tp_why_row *row, const char *per,
         add_sums(row, per, text);
         return;
     }
-    tp_text_add(text, "%s", row->how == TP_WHY_RESHAPED ? "it runs "
-                                                        : " runs ");
+    tp_text_add(text, "%s",
+                row->how == TP_WHY_RESHAPED ? "it runs " : " runs ");
     add_name(row->test_name, NAME_SHOWN, text);
     tp_text_add(text, ", %.3f ms a %s, instead of ", row->test_us / 1e3, per);
     add_name(row->base_name, NAME_SHOWN, text);
@@ -174,8 +174,8 @@ static void add_gap(const struct tp_why_row *row, bool device, const char *per,
     add_numbers(row, text);
 }
 
-static void add_host(const struct tp_why_row *row, bool device,
-                     const char *per, struct tp_text *text)
+static void add_host(const struct tp_why_row *row, bool device, const char *per,
+                     struct tp_text *text)
 {
     const char *call = *row->test_name ? row->test_name : row->base_name;
     if (row->how == TP_WHY_RESHAPED)
@@ -189,8 +189,8 @@ static void add_host(const struct tp_why_row *row, bool device,
     } else if (row->how == TP_WHY_RESHAPED) {
         tp_text_add(text, "it");
     } else {
-        const char *inputs = *row->test_inputs ? row->test_inputs
-                                               : row->base_inputs;
+        const char *inputs =
+            *row->test_inputs ? row->test_inputs : row->base_inputs;
         add_path(row->path, text);
         tp_text_add(text, "%s", *inputs ? " of " : "");
         if (*inputs)
@@ -239,9 +239,9 @@ static void add_several(const struct tp_cause_row *cause, bool device,
         add_host(&all, device, per, text);
         tp_text_add(text, ", with %zu kinds of inputs", cause->members);
         return;
-    } else if (all.how >= TP_WHY_ADDED && strcmp(all.base_name,
-                                                 all.test_name) != 0 &&
-               *all.base_name && *all.test_name) {
+    } else if (all.how >= TP_WHY_ADDED &&
+               strcmp(all.base_name, all.test_name) != 0 && *all.base_name &&
+               *all.test_name) {
         add_name(all.test_name, NAME_SHOWN, text);
         tp_text_add(text, ", %.3f ms a %s, instead of ", all.test_us / 1e3,
                     per);
@@ -271,15 +271,14 @@ static void add_alone(const struct tp_why_row *row, bool device,
         add_host(row, device, per, text);
 }
 
-static void add_sentence(const struct tp_cause_row *cause, bool device,
-                         const char *per, struct tp_text *text)
+static void add_cause(const struct tp_cause_row *cause, bool device,
+                      const char *per, struct tp_text *text)
 {
     const struct tp_why_row *row = cause->largest;
     const bool whole = cause->root > 0 && cause->members > 1;
-    const size_t from = text->length;
-    tp_text_add(text, "  %+11.3f ms  %s", cause->change_us / 1e3,
-                whole                          ? ""
-                : row->how == TP_WHY_ADDED     ? "only after: "
+    tp_text_add(text, "%s",
+                whole                        ? ""
+                : row->how == TP_WHY_ADDED   ? "only after: "
                 : row->how == TP_WHY_REMOVED ? "only before: "
                                              : "");
     if (whole)
@@ -288,6 +287,14 @@ static void add_sentence(const struct tp_cause_row *cause, bool device,
         add_several(cause, device, per, text);
     else
         add_alone(row, device, per, text);
+}
+
+static void add_sentence(const struct tp_cause_row *cause, bool device,
+                         const char *per, struct tp_text *text)
+{
+    const size_t from = text->length;
+    tp_text_add(text, "  %+11.3f ms  ", cause->change_us / 1e3);
+    add_cause(cause, device, per, text);
     tp_text_add(text, "\n");
     tp_text_wrap(text, from, 18, NULL);
 }
@@ -333,10 +340,37 @@ static void add_rest(const struct tp_trace_comparison *comparison, size_t first,
         tp_text_add(text, " (/compare/why)\n");
         tp_text_wrap(text, from, 18, NULL);
     }
-    const double residual =
-        steps ? comparison->steps.rows[0].change - all : 0;
+    const double residual = steps ? comparison->steps.rows[0].change - all : 0;
     tp_text_add(text, "  %+11.3f ms  in nothing of these: the residual\n",
                 fabs(residual) < 0.0005 ? 0 : residual / 1e3);
+}
+
+static void add_change(const struct tp_trace_comparison *comparison,
+                       struct tp_text *text)
+{
+    tp_text_add(text, "a %s takes %.3f ms instead of %.3f", comparison->why_per,
+                comparison->why_test_us / 1e3, comparison->why_base_us / 1e3);
+}
+
+void tp_compare_why_head(const struct tp_trace_comparison *comparison,
+                         bool device, struct tp_text *change,
+                         struct tp_text *cause)
+{
+    const double least =
+        TP_WHY_TOLD * fmax(comparison->why_base_us, comparison->why_test_us);
+    if (comparison->causes.count == 0)
+        return;
+    const struct tp_cause_row *row = &comparison->causes.rows[0];
+    add_change(comparison, change);
+    if (row->change_us == 0 || fabs(row->change_us) < least) {
+        tp_text_add(cause, "nothing changed by %.0f %% of a %s or more",
+                    100 * TP_WHY_TOLD, comparison->why_per);
+        return;
+    }
+    tp_text_add(cause, "%+.3f ms, of which %+.3f ms: ",
+                (comparison->why_test_us - comparison->why_base_us) / 1e3,
+                row->change_us / 1e3);
+    add_cause(row, device, comparison->why_per, cause);
 }
 
 void tp_compare_why_text(const struct tp_trace_comparison *comparison,
@@ -353,8 +387,9 @@ void tp_compare_why_text(const struct tp_trace_comparison *comparison,
            fabs(comparison->causes.rows[told].change_us) >= least &&
            comparison->causes.rows[told].change_us != 0)
         told++;
-    tp_text_add(text, "\nWhy: a %s takes %.3f ms instead of %.3f: %+.3f ms\n",
-                per, test / 1e3, base / 1e3, (test - base) / 1e3);
+    tp_text_add(text, "\nWhy: ");
+    add_change(comparison, text);
+    tp_text_add(text, ": %+.3f ms\n", (test - base) / 1e3);
     if (told == 0)
         tp_text_add(text, "  nothing changed by %.0f %% of a %s or more\n",
                     100 * TP_WHY_TOLD, per);

@@ -17,4 +17,10 @@
 void tp_compare_why_text(const struct tp_trace_comparison *comparison,
                          bool device, size_t top, struct tp_text *text);
 
+/* The same in short: what a step takes now and before, and the largest cause,
+ * or that nothing changed much. Nothing where there are no causes. */
+void tp_compare_why_head(const struct tp_trace_comparison *comparison,
+                         bool device, struct tp_text *change,
+                         struct tp_text *cause);
+
 #endif

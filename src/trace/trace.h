@@ -9,6 +9,7 @@
 #include "data/events.h"
 #include "trace/trace_device.h"
 #include "trace/trace_index.h"
+#include "trace/trace_place_rows.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_track_rows.h"
 
@@ -41,6 +42,7 @@ struct tp_trace {
     struct tp_group_choice group_by; /* what op_groups are told apart by   */
     TP_ROWS(tp_kernel_row) kernels;
     TP_ROWS(tp_op_kernel_row) op_kernels;
+    TP_ROWS(tp_tree_row) tree;
     TP_ROWS(tp_annotation_row) annotations;
     TP_ROWS(tp_step_row) steps;
     TP_ROWS(tp_busy_row) busy;

@@ -66,6 +66,14 @@ static const struct tp_column op_kernel_columns[] = {
     OP_KERNEL(launch_delay_us, "us"), OP_KERNEL(runtime_delay_us, "us"),
 };
 
+#define TREE(member, unit) TP_COLUMN(struct tp_tree_row, member, unit)
+static const struct tp_column tree_columns[] = {
+    TRACE_NUMBER(tp_tree_row), TREE(place, "1"), TREE(around, "1"),
+    TREE(depth, "1"), TREE(kind, ""), TREE(name, ""), TREE(count, "1"),
+    TREE(host_us, "us"), TREE(self_host_us, "us"), TREE(device_events, "1"),
+    TREE(device_us, "us"),
+};
+
 #define ANNOTATION(member, unit) \
     TP_COLUMN(struct tp_annotation_row, member, unit)
 
@@ -298,6 +306,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("kernels", kernel_columns, kernels, tp_trace_kernels),
     [TP_TRACE_OP_KERNELS] =
         LIST("op_kernels", op_kernel_columns, op_kernels, tp_trace_op_kernels),
+    [TP_TRACE_TREE] = LIST("tree", tree_columns, tree, tp_trace_tree_rows),
     [TP_TRACE_ANNOTATIONS] = LIST("annotations", annotation_columns,
                                   annotations, tp_trace_annotations),
     [TP_TRACE_STEPS] = LIST("steps", step_columns, steps, tp_trace_steps),

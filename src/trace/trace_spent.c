@@ -19,8 +19,8 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "trace/interval.h"
+#include "trace/trace_places.h"
 #include "trace/trace_sets.h"
-#include "trace/trace_tree.h"
 
 enum {
     INPUTS_SHOWN = 512, /* bytes of the shapes and types of an operator      */
@@ -36,90 +36,13 @@ struct piece {
 struct spending {
     struct tp_trace *trace;
     struct tp_intervals steps, idle;
-    uint32_t *list, *parent; /* host events and modules in order, and around
-                                each; the index's own without modules       */
-    size_t count;
-    bool owned;
-    uint32_t *node;          /* [events.count]                              */
-    uint32_t *inputs;        /* [events.count] text of an operator's inputs */
-    struct tp_trace_tree tree;
+    struct tp_trace_places places;
+    uint32_t *inputs; /* [events.count] text of an operator's inputs */
     struct piece *pieces;
     size_t piece_count, piece_capacity;
 };
 
-/* --- the tree ------------------------------------------------------------- */
-
-static bool is_call(const struct tp_events *events, uint32_t event)
-{
-    return events->category[event] == TP_EVENT_RUNTIME ||
-           events->category[event] == TP_EVENT_DRIVER;
-}
-
-static bool is_step(const struct tp_trace *trace, uint32_t event)
-{
-    return trace->index.kinds[trace->events.name[event]] & TP_NAME_STEP;
-}
-
-static bool is_module(const struct tp_events *events, uint32_t event)
-{
-    return events->category[event] == TP_EVENT_PYTHON &&
-           !strncmp(tp_events_get(events, events->name[event]),
-                    "nn.Module: ", 11);
-}
-
-/* The list of host events, with modules where there are some. */
-static enum tp_status make_list(struct spending *s, struct tp_error *err)
-{
-    const struct tp_events *events = &s->trace->events;
-    struct tp_trace_index *index = &s->trace->index;
-    size_t modules = 0;
-    for (uint32_t i = 0; i < events->count; i++)
-        modules += is_module(events, i);
-    s->list = index->host;
-    s->parent = index->parent;
-    s->count = index->host_count;
-    if (!modules)
-        return TP_OK;
-    const size_t most = s->count + modules;
-    struct tp_ordered *items = malloc(2 * most * sizeof *items);
-    s->owned = true;
-    s->list = malloc(most * sizeof *s->list);
-    s->parent = malloc((events->count + 1) * sizeof *s->parent);
-    if (!items || !s->list || !s->parent) {
-        free(items);
-        return tp_fail_memory(err);
-    }
-    memcpy(s->list, index->host, s->count * sizeof *s->list);
-    for (uint32_t i = 0; i < events->count; i++) {
-        if (is_module(events, i))
-            s->list[s->count++] = i;
-    }
-    tp_trace_order(events, s->list, most, items, items + most);
-    tp_trace_nest(events, s->list, most, s->parent);
-    free(items);
-    return TP_OK;
-}
-
-/* The place of every host event; parents come before children. Calls and steps
- * are where they are called. */
-static enum tp_status make_tree(struct spending *s, struct tp_error *err)
-{
-    const struct tp_events *events = &s->trace->events;
-    s->node = calloc(events->count + 1, sizeof *s->node);
-    if (!s->node)
-        return tp_fail_memory(err);
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < s->count && status == TP_OK; i++) {
-        const uint32_t event = s->list[i], around = s->parent[event];
-        const uint32_t parent =
-            around == TP_NO_EVENT ? TP_TREE_ROOT : s->node[around];
-        s->node[event] = parent;
-        if (!is_call(events, event) && !is_step(s->trace, event))
-            status = tp_trace_tree_find(&s->tree, parent, events->name[event],
-                                        &s->node[event], err);
-    }
-    return status;
-}
+/* --- inputs ------------------------------------------------------------- */
 
 /* Shapes and types as the trace has them, one text for equal ones. */
 static uint32_t inputs_text(struct tp_events *events, uint32_t inputs)
@@ -188,7 +111,7 @@ static struct piece piece_of_device(const struct spending *s, uint32_t event)
     const uint32_t op = s->trace->index.op[event];
     return (struct piece){.what = TP_SPENT_DEVICE,
                           .node = call == TP_NO_EVENT ? TP_TREE_ROOT
-                                                      : s->node[call],
+                                                      : s->places.node[call],
                           .name = s->trace->events.name[event],
                           .inputs = inputs_of(s, op)};
 }
@@ -197,11 +120,11 @@ static struct piece piece_of_host(const struct spending *s, uint32_t event)
 {
     const struct tp_trace *trace = s->trace;
     struct piece piece = {.what = TP_SPENT_HOST,
-                          .node = s->node[event],
+                          .node = s->places.node[event],
                           .inputs = s->inputs[event]};
-    if (is_call(&trace->events, event)) {
-        piece.what = tp_trace_blocks(trace, event) ? TP_SPENT_WAIT
-                                                   : TP_SPENT_CALL;
+    if (tp_place_is_call(&trace->events, event)) {
+        piece.what =
+            tp_trace_blocks(trace, event) ? TP_SPENT_WAIT : TP_SPENT_CALL;
         piece.name = trace->events.name[event];
     }
     return piece;
@@ -276,12 +199,11 @@ static enum tp_status charge_device(struct spending *s, struct tp_error *err)
             cut_to_steps(s, &idle_step, (struct tp_interval){covered, start},
                          &s->idle, &status);
         if (end > from)
-            piece.ns = cut_to_steps(s, &busy_step,
-                                    (struct tp_interval){from, end}, NULL,
-                                    &status);
-        piece.count = cut_to_steps(s, &count_step,
-                                   (struct tp_interval){start, start + 1},
-                                   NULL, &status) > 0;
+            piece.ns = cut_to_steps(
+                s, &busy_step, (struct tp_interval){from, end}, NULL, &status);
+        piece.count =
+            cut_to_steps(s, &count_step, (struct tp_interval){start, start + 1},
+                         NULL, &status) > 0;
         covered = end > covered ? end : covered;
         if (status == TP_OK && (piece.ns || piece.count))
             status = add_piece(s, piece, err);
@@ -295,21 +217,21 @@ static enum tp_status charge_device(struct spending *s, struct tp_error *err)
 /* Which host events a walk charges. */
 enum walk { WALK_WORK, WALK_RANGES };
 
-static bool is_charged(const struct spending *s, uint32_t event,
-                       enum walk walk)
+static bool is_charged(const struct spending *s, uint32_t event, enum walk walk)
 {
     const struct tp_events *events = &s->trace->events;
     const uint32_t kinds = s->trace->index.kinds[events->name[event]];
     const bool work = events->category[event] == TP_EVENT_CPU_OP ||
-                      is_call(events, event) || (kinds & TP_NAME_DATALOADER);
-    return !is_step(s->trace, event) && work == (walk == WALK_WORK);
+                      tp_place_is_call(events, event) ||
+                      (kinds & TP_NAME_DATALOADER);
+    return !tp_place_is_step(s->trace, event) && work == (walk == WALK_WORK);
 }
 
 /* A walk over what the host is in, against the idle time that is left. */
 struct walker {
     struct spending *s;
     enum walk walk;
-    size_t next;              /* first stretch of idle time not yet behind   */
+    size_t next; /* first stretch of idle time not yet behind   */
     struct tp_intervals used;
     enum tp_status status;
 };
@@ -352,21 +274,21 @@ static enum tp_status walk_lane(struct spending *s, size_t first, size_t end,
     int64_t cursor = INT64_MIN;
     for (size_t i = first; i <= end; i++) {
         const int64_t start =
-            i < end ? events->start[s->list[i]] : INT64_MAX;
+            i < end ? events->start[s->places.list[i]] : INT64_MAX;
         while (top != TP_NO_EVENT) {
             const int64_t to = events->start[top] + events->duration[top];
             if (to > start)
                 break;
             charge_host(&w, top, cursor, to);
             cursor = to > cursor ? to : cursor;
-            top = s->parent[top];
+            top = s->places.parent[top];
         }
         if (i == end)
             break;
         if (top != TP_NO_EVENT)
             charge_host(&w, top, cursor, start);
         cursor = start > cursor ? start : cursor;
-        top = s->list[i];
+        top = s->places.list[i];
     }
     tp_intervals_unite(&w.used);
     if (w.status == TP_OK)
@@ -386,22 +308,23 @@ static void find_main(const struct spending *s, size_t *first, size_t *end)
 {
     const struct tp_trace *trace = s->trace;
     *first = *end = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        if (trace->events.lane[s->list[i]] != trace->index.main_lane)
+    for (size_t i = 0; i < s->places.count; i++) {
+        if (trace->events.lane[s->places.list[i]] != trace->index.main_lane)
             continue;
         *first = *end ? *first : i;
         *end = i + 1;
     }
 }
 
-static enum tp_status charge_lanes(struct spending *s, size_t first,
-                                   size_t end, struct tp_error *err)
+static enum tp_status charge_lanes(struct spending *s, size_t first, size_t end,
+                                   struct tp_error *err)
 {
     const uint32_t *lane = s->trace->events.lane;
     enum tp_status status = walk_lane(s, first, end, WALK_WORK, err);
-    for (size_t i = 0, next; i < s->count && status == TP_OK; i = next) {
+    for (size_t i = 0, next; i < s->places.count && status == TP_OK; i = next) {
         for (next = i + 1;
-             next < s->count && lane[s->list[next]] == lane[s->list[i]];
+             next < s->places.count &&
+             lane[s->places.list[next]] == lane[s->places.list[i]];
              next++) {
         }
         if (i != first)
@@ -414,10 +337,10 @@ static enum tp_status charge_lanes(struct spending *s, size_t first,
 /* The outermost event around one that is no step; the step, if all are. */
 static uint32_t outermost(const struct spending *s, uint32_t event)
 {
-    uint32_t around = s->parent[event];
-    while (around != TP_NO_EVENT && !is_step(s->trace, around)) {
+    uint32_t around = s->places.parent[event];
+    while (around != TP_NO_EVENT && !tp_place_is_step(s->trace, around)) {
         event = around;
-        around = s->parent[event];
+        around = s->places.parent[event];
     }
     return event;
 }
@@ -433,7 +356,7 @@ static enum tp_status charge_gaps(struct spending *s, size_t first, size_t end,
     size_t next = first, last = SIZE_MAX;
     for (size_t i = 0; i < s->idle.count && status == TP_OK; i++) {
         const struct tp_interval gap = s->idle.items[i];
-        while (next < end && events->start[s->list[next]] <= gap.from)
+        while (next < end && events->start[s->places.list[next]] <= gap.from)
             next++;
         struct piece piece = {.what = TP_SPENT_GAP,
                               .ns = gap.to - gap.from,
@@ -442,12 +365,13 @@ static enum tp_status charge_gaps(struct spending *s, size_t first, size_t end,
         uint32_t before = bound;
         last = next;
         if (next > first) {
-            const uint32_t event = outermost(s, s->list[next - 1]);
-            before = is_step(s->trace, event) ? bound : events->name[event];
+            const uint32_t event = outermost(s, s->places.list[next - 1]);
+            before =
+                tp_place_is_step(s->trace, event) ? bound : events->name[event];
         }
-        if (next < end && !is_step(s->trace, s->list[next]))
-            piece.name = events->name[s->list[next]];
-        status = tp_trace_tree_find(&s->tree, TP_TREE_ROOT, before,
+        if (next < end && !tp_place_is_step(s->trace, s->places.list[next]))
+            piece.name = events->name[s->places.list[next]];
+        status = tp_trace_tree_find(&s->places.tree, TP_TREE_ROOT, before,
                                     &piece.node, err);
         if (status == TP_OK)
             status = add_piece(s, piece, err);
@@ -461,12 +385,13 @@ static enum tp_status count_calls(struct spending *s, struct tp_error *err)
     const struct tp_events *events = &s->trace->events;
     enum tp_status status = TP_OK;
     size_t next = 0;
-    for (size_t i = 0; i < s->count && status == TP_OK; i++) {
-        const uint32_t event = s->list[i];
+    for (size_t i = 0; i < s->places.count && status == TP_OK; i++) {
+        const uint32_t event = s->places.list[i];
         const int64_t start = events->start[event];
-        if (i == 0 || events->lane[event] != events->lane[s->list[i - 1]])
+        if (i == 0 ||
+            events->lane[event] != events->lane[s->places.list[i - 1]])
             next = 0;
-        if (is_step(s->trace, event) ||
+        if (tp_place_is_step(s->trace, event) ||
             cut_to_steps(s, &next, (struct tp_interval){start, start + 1}, NULL,
                          &status) == 0)
             continue;
@@ -525,8 +450,8 @@ static enum tp_status make_rows(struct spending *s, struct tp_error *err)
             sum.count += s->pieces[end].count;
         }
         if (sum.node != node)
-            path = tp_trace_tree_path(&s->tree, &s->trace->events, sum.node,
-                                      &text);
+            path = tp_trace_tree_path(&s->places.tree, &s->trace->events,
+                                      sum.node, &text);
         node = sum.node;
         status = add_row(s, &sum, path, err);
     }
@@ -538,13 +463,8 @@ static void clear(struct spending *s)
 {
     tp_intervals_clear(&s->steps);
     tp_intervals_clear(&s->idle);
-    if (s->owned) {
-        free(s->list);
-        free(s->parent);
-    }
-    free(s->node);
     free(s->inputs);
-    tp_trace_tree_clear(&s->tree);
+    tp_trace_places_clear(&s->places);
     free(s->pieces);
 }
 
@@ -554,9 +474,7 @@ enum tp_status tp_trace_spent(struct tp_trace *trace, struct tp_error *err)
     size_t first, end;
     enum tp_status status = find_steps(&s, err);
     if (status == TP_OK)
-        status = make_list(&s, err);
-    if (status == TP_OK)
-        status = make_tree(&s, err);
+        status = tp_trace_places_make(trace, &s.places, err);
     if (status == TP_OK)
         status = make_inputs(&s, err);
     if (status == TP_OK)

@@ -204,3 +204,28 @@ Test(text, texts_of_any_length_are_added_whole)
     cr_expect_eq(text.length, strlen(want) + 200);
     tp_text_clear(&text);
 }
+
+/* Code points that no text may have (Unicode, 23.7): HTML and XML forbid them,
+ * their neighbours are characters. */
+Test(text, noncharacters)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {{"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},
+                 {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"},
+                 {"\xef\xb7\x90", "\\xef\\xb7\\x90"},
+                 {"\xef\xb7\xaf", "\\xef\\xb7\\xaf"},
+                 {"\xf0\x9f\xbf\xbe", "\\xf0\\x9f\\xbf\\xbe"},
+                 {"\xf4\x8f\xbf\xbf", "\\xf4\\x8f\\xbf\\xbf"},
+                 {"\xef\xbf\xbd", "\xef\xbf\xbd"},
+                 {"\xef\xb7\x8f", "\xef\xb7\x8f"},
+                 {"\xef\xb7\xb0", "\xef\xb7\xb0"},
+                 {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+                 {"\xe2\xbf\xbf", "\xe2\xbf\xbf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_text text = {0};
+        tp_text_printable(&text, cases[i].text);
+        cr_expect_str_eq(tp_text_get(&text), cases[i].shown);
+        tp_text_clear(&text);
+    }
+}

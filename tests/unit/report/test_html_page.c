@@ -298,11 +298,18 @@ Test(html_page, without_anything)
                                         .report = "",
                                         .folder = "."};
     struct tp_html_page page = {.full = "summary.h5"};
+    const struct tp_table none = table_of("findings", 0);
     struct tp_text html = {0};
     cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
-    cr_expect_not_null(strstr(tp_text_get(&html), "There are none."));
+    cr_expect_null(strstr(tp_text_get(&html), "There are none."));
     cr_expect_eq(count_of(tp_text_get(&html), "<script"), 1);
     tp_text_clear(&html);
+    /* what was looked for and not there is told */
+    cr_assert_eq(tp_html_page_add(&page, &none, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    cr_expect_not_null(strstr(tp_text_get(&html), "There are none."));
+    tp_text_clear(&html);
+    tp_html_page_clear(&page);
 }
 
 /* One that was drawn and cannot be read is not left out without a word. */

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What only pages of traces have: bars for the rows of their tables, ranks and
+ * steps as bars of several parts, before and after side by side, and buttons
+ * for the trees of places. `page` are the tools of report.js, which calls this
+ * once.
+ */
+function tracePage(page) {
+const {make, draw, shown, load} = page;
+
+/* --- bars ---------------------------------------------------------------------- */
+
+/* What a table of a trace is looked at for: a bar for each of its rows, the
+ * longest first, or (`parts`) for columns of its first row. */
+const BARS = [
+  {table: 'idle', title: 'Where the window goes', unit: '%', factor: 100,
+   parts: {busy: 'the GPU is busy', queued: 'queued work does not start',
+           dataloader: 'waits for the DataLoader', alloc: 'memory calls',
+           blocking: 'synchronising calls', launch: 'inside launch calls',
+           cpu_op: 'inside operators', none: 'Python outside of operators',
+           first_launch: 'first launches'}},
+  {table: 'what_if', title: 'What could be won, by replay', label: ['change',
+   'name'], value: 'won', unit: '% of the step', factor: 100, ofOne: true,
+   words: {host: 'all of the host but loading', none: 'Python between operators',
+           blocking: 'waiting for the GPU', cpu_op: 'operators on the host',
+           launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',
+           dataloader: 'the DataLoader', alloc: 'memory calls',
+           communication: 'communication', operator: 'half of'}},
+  {table: 'ops', title: 'Operators, self device time', label: ['name'],
+   only: ['device_type', 'CPU'], value: 'self_cuda_time_total_us', unit: 'ms', factor: 1e-3},
+  {table: 'ops', title: 'Operators, self CPU time', label: ['name'],
+   only: ['device_type', 'CPU'], value: 'self_cpu_time_total_us', unit: 'ms', factor: 1e-3},
+  {table: 'kernels', title: 'Kernels', label: ['name'], value: 'total_us',
+   unit: 'ms', factor: 1e-3},
+];
+const BARS_MOST = 12;
+
+/* Charts are as wide as has room, so that letters keep their size; names take
+ * two fifths of it. */
+const place = document.getElementById('charts');
+const WIDTH = Math.max(280, Math.min(560, place.clientWidth || 560));
+const NAMES = Math.round(WIDTH * .43), LABEL_MOST = Math.floor((NAMES - 8) / 6.7);
+
+/* How many traces a table is of. */
+function tracesOf(table) {
+  const at = table.at.get('trace');
+  return at === undefined ? 1 : new Set(table.rows.map((row) => row[at])).size;
+}
+
+/* Of several traces shares are means and times sums; what belongs to the steps
+ * of one has no bars. */
+function itemsOf(kind, table) {
+  const at = (name) => table.at.get(name);
+  if (kind.parts)
+    return Object.entries(kind.parts)
+        .filter(([name]) => table.at.has(name))
+        .map(([name, words]) => ({label: words, value: table.rows.reduce(
+            (sum, row) => sum + row[at(name)], 0) / table.rows.length}));
+  const traces = tracesOf(table);
+  if (!table.at.has(kind.value) || (kind.ofOne && traces > 1)) return [];
+  if (traces > 1) {
+    const [column, word] = kind.only || [];
+    const sums = new Map();
+    for (const row of table.rows) {
+      if (column && row[at(column)] !== word) continue;
+      const label = String(row[at(kind.label[0])]);
+      sums.set(label, (sums.get(label) || 0) + row[at(kind.value)]);
+    }
+    return [...sums].map(([label, value]) => ({label, value}));
+  }
+  const [column, word] = kind.only || [];
+  return table.rows.filter((row) => !column || row[at(column)] === word)
+      .map((row) => ({
+    label: kind.label.filter((name) => table.at.has(name))
+        .map((name) => shown(row[at(name)])).filter(Boolean)
+        .map((word) => kind.words && kind.words[word] || word).join(' '),
+    value: row[at(kind.value)]}));
+}
+
+/* What stands before a bar: the begin of a name, which a tooltip has in full. */
+function name(words, left, y) {
+  const cut = words.length > LABEL_MOST ? words.slice(0, LABEL_MOST - 1) + '…' : words;
+  return draw('text', {x: left - 6, y, 'text-anchor': 'end'}, cut,
+              draw('title', {}, words));
+}
+
+async function bars(kind) {
+  const table = await load(kind.table);
+  if (!table) return null;
+  let items = itemsOf(kind, table)
+      .filter((item) => typeof item.value === 'number' && item.value > 0);
+  if (!items.length) return null;
+  if (!kind.inOrder) items.sort((a, b) => b.value - a.value);
+  const all = items.length;
+  items = items.slice(0, BARS_MOST);
+  const most = Math.max(...items.map((item) => item.value));
+  const width = WIDTH, left = NAMES, line = 20;
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${items.length * line + 4}`,
+                           width, role: 'img'});
+  svg.append(draw('title', {}, `${kind.title} [${kind.unit}]`));
+  items.forEach((item, i) => {
+    const y = i * line, long = item.value / most * (width - left - 70);
+    svg.append(name(item.label, left, y + 14), draw('rect', {class: 'bar', x: left, y: y + 3,
+                                   width: Math.max(1, long), height: line - 6}),
+               draw('text', {x: left + long + 4, y: y + 14},
+                    shown(Number((item.value * kind.factor).toPrecision(4)))));
+  });
+  const traces = tracesOf(table);
+  const of = traces < 2 ? '' : `, ${kind.parts ? 'mean' : 'sum'} of ${traces} traces`;
+  const more = all > items.length ? `, the first ${items.length} of ${all}` : '';
+  return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${of}${more}`),
+              svg);
+}
+
+/* --- bars of several parts --------------------------------------------------------- */
+
+/* Each is one bar a row. Parts have a letter, which stands in the bar where it
+ * has room, as colour alone says nothing. `rows` gives {label, note, parts}, in
+ * units of `unit`, or null where the tables do not have it. */
+const PARTS = {
+  ranks: [['device computes', 'C'], ['communication that nothing hides', 'N'],
+          ['copies that nothing hides', 'M'], ['device idles', 'I']],
+  idle: [['device is busy', 'B'], ['waits for the DataLoader', 'D'],
+         ['memory calls', 'A'], ['synchronising calls', 'S'],
+         ['launch calls', 'L'], ['operators on the host', 'O'],
+         ['queued work does not start', 'Q'], ['nothing recorded', 'N']],
+  steps: [['kernels', 'K'], ['copies to and from', 'M'], ['sets', 'S'],
+          ['communication', 'C'], ['runtime calls', 'R'],
+          ['DataLoader', 'D'], ['operators on the host', 'O'], ['other', 'X']],
+};
+const IDLE = ['busy', 'dataloader', 'alloc', 'blocking', 'launch', 'cpu_op',
+    'queued', 'none'];
+const COSTS = ['kernel', 'memcpy', 'memset', 'communication', 'runtime',
+    'dataloader', 'cpu_exec', 'other'];
+const STACKS_MOST = 64;
+
+/* Cells of a row by name. */
+const reader = (table) => (row) => (name) => row[table.at.get(name)];
+
+function labelOf(ranks, trace) {
+  const of = ranks && ranks.rows[trace] && reader(ranks)(ranks.rows[trace]);
+  return of && of('rank') !== null ? `rank ${of('rank')}` : `trace ${trace}`;
+}
+
+async function rankStacks() {
+  const [ranks, busy] = [await load('ranks'), await load('busy')];
+  if (!ranks || !busy || ranks.rows.length < 2) return null;
+  const rows = busy.rows.map(reader(busy))
+      .filter((of) => of('definition') === 'window' && of('total_us') > 0)
+      .map((of) => {
+        const rank = reader(ranks)(ranks.rows[of('trace')]);
+        const wait = rank('wait_us');
+        return {label: labelOf(ranks, of('trace')),
+            note: (wait === null ? '' : `waits ${shown(wait / 1e3)}`) +
+                (rank('straggler') === 1 ? ', straggler' : ''),
+            parts: [of('compute_us'), of('exposed_communication_us'),
+                of('exposed_memory_us'), of('idle_us')].map((us) => us / 1e3)};
+      });
+  return {title: 'Ranks side by side', unit: 'ms of the window', parts: PARTS.ranks,
+      rows, words: 'Behind each bar: how long the rank waits in collectives ' +
+          'for the last one to begin (part of its communication); a straggler ' +
+          'begins them later than the others.'};
+}
+
+async function idleStacks() {
+  const [ranks, idle] = [await load('ranks'), await load('idle')];
+  if (!idle || idle.rows.length < 2) return null;
+  const rows = idle.rows.map(reader(idle)).map((of) => ({
+      label: labelOf(ranks, of('trace')), note: '',
+      parts: IDLE.map((name) => of(name) * 100)}));
+  return {title: 'Where the window of each rank goes', unit: '%', parts: PARTS.idle,
+      rows};
+}
+
+async function stepStacks() {
+  const steps = await load('steps');
+  if (!steps || tracesOf(steps) > 1) return null;
+  const rows = steps.rows.map(reader(steps))
+      .filter((of) => of('step') !== null)
+      .map((of) => ({label: `step ${of('step')}`,
+          note: shown(of('window_us') / 1e3) + (of('typical') ? '' : ', not typical'),
+          parts: COSTS.map((name) => of(`${name}_us`) / 1e3)}));
+  return {title: 'Steps', unit: 'ms', parts: PARTS.steps, rows,
+      words: 'Each moment of a step is in one part, the first that holds.'};
+}
+
+async function changeStacks() {
+  const steps = await load('compare/steps');
+  if (!steps) return null;
+  const at = new Map(steps.rows.map(reader(steps)).map((of) => [of('metric'), of]));
+  const rows = [['before', 'base'], ['after', 'test']].map(([label, side]) => ({
+      label, note: at.has('step') ? `a step: ${shown(at.get('step')(side) / 1e3)}` : '',
+      parts: COSTS.map((name) => at.has(`cost: ${name}`)
+          ? at.get(`cost: ${name}`)(side) / 1e3 : 0)}));
+  return {title: 'A step before and after', unit: 'ms', parts: PARTS.steps, rows,
+      words: 'Means of the typical steps.'};
+}
+
+/* The numbers of a chart, for who cannot see it or wants them. */
+function numbers(stack, used) {
+  const cell = (value) => make('td', {class: 'number'}, shown(value));
+  return make('details', {}, make('summary', {}, 'Numbers'),
+      make('div', {class: 'rows', tabindex: 0, role: 'region',
+                   'aria-label': `numbers of ${stack.title}`},
+      make('table', {}, make('thead', {}, make('tr', {},
+          make('th', {scope: 'col'}, `[${stack.unit}]`),
+          ...used.map((k) => make('th', {scope: 'col', class: 'number'},
+                                  stack.parts[k][0])))),
+      make('tbody', {}, ...stack.rows.map((row) => make('tr', {},
+          make('th', {scope: 'row'}, row.label),
+          ...used.map((k) => cell(Number(row.parts[k].toPrecision(7))))))))));
+}
+
+function legend(stack, used) {
+  return make('ul', {class: 'legend'}, ...used.map((k) => {
+    const swatch = draw('svg', {width: 22, height: 16, 'aria-hidden': 'true'},
+        draw('rect', {class: `part p${k}`, width: 22, height: 16}),
+        draw('text', {class: `on${k}`, x: 11, y: 12, 'text-anchor': 'middle'},
+             stack.parts[k][1]));
+    return make('li', {}, swatch, stack.parts[k][0]);
+  }));
+}
+
+function stackBar(stack, used, row, y, scale, left, line) {
+  const bar = draw('g', {});
+  let x = left;
+  for (const k of used) {
+    const long = row.parts[k] * scale;
+    if (!(long > 0)) continue;
+    const rect = draw('rect', {class: `part p${k}`, x, y: y + 3,
+        width: Math.max(.5, long), height: line - 6});
+    rect.append(draw('title', {}, `${row.label}, ${stack.parts[k][0]}: ` +
+        `${shown(row.parts[k])} ${stack.unit}`));
+    bar.append(rect);
+    if (long > 14)
+      bar.append(draw('text', {class: `on${k}`, x: x + long / 2, y: y + 14,
+                               'text-anchor': 'middle'}, stack.parts[k][1]));
+    x += long;
+  }
+  bar.append(draw('text', {x: x + 5, y: y + 14}, row.note));
+  return bar;
+}
+
+function stackChart(stack) {
+  const all = stack.rows.length;
+  const rows = stack.rows.slice(0, STACKS_MOST);
+  const used = stack.parts.map((part, k) => k)
+      .filter((k) => rows.some((row) => row.parts[k] > 0));
+  const sum = (row) => used.reduce((s, k) => s + row.parts[k], 0);
+  const most = Math.max(...rows.map(sum));
+  if (!(most > 0)) return null;
+  const width = WIDTH, line = 20;
+  const letters = (words) => Math.max(...words.map((word) => word.length)) * 6.7;
+  const left = 8 + letters(rows.map((row) => row.label));
+  const right = 8 + letters(rows.map((row) => row.note));
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${rows.length * line + 4}`,
+                           width, role: 'img'});
+  svg.append(draw('title', {}, `${stack.title} [${stack.unit}]: ${rows.length} bars, ` +
+                  'whose numbers stand below'));
+  rows.forEach((row, i) => {
+    svg.append(draw('text', {x: left - 6, y: i * line + 14, 'text-anchor': 'end'},
+                    row.label),
+               stackBar(stack, used, row, i * line, (width - left - right) / most,
+                        left, line));
+  });
+  const more = all > rows.length ? `, the first ${rows.length} of ${all}` : '';
+  return make('section', {}, make('h3', {}, `${stack.title} [${stack.unit}]${more}`),
+      svg, legend(stack, used), stack.words ? make('p', {class: 'soft'}, stack.words) : '',
+      numbers({...stack, rows}, used));
+}
+
+/* --- before and after -------------------------------------------------------------- */
+
+const PAIRS = [
+  {table: 'compare/ops', title: 'Operators, self CPU time of a step',
+   base: 'base_self_cpu_us', test: 'test_self_cpu_us'},
+  {table: 'compare/ops', title: 'Operators, self device time of a step',
+   base: 'base_self_cuda_us', test: 'test_self_cuda_us'},
+  {table: 'compare/kernels', title: 'Kernels, time of a step', base: 'base_us',
+   test: 'test_us'},
+];
+
+/* Two bars a row, those that changed most first. */
+async function pairs(kind) {
+  const table = await load(kind.table);
+  if (!table) return null;
+  let items = table.rows.map(reader(table)).map((of) => ({name: of('name'),
+      base: of(kind.base) / 1e3, test: of(kind.test) / 1e3}))
+      .filter((item) => item.base > 0 || item.test > 0);
+  items.sort((a, b) => Math.abs(b.test - b.base) - Math.abs(a.test - a.base));
+  const all = items.length;
+  items = items.slice(0, BARS_MOST);
+  if (!all) return null;
+  const most = Math.max(...items.map((item) => Math.max(item.base, item.test)));
+  const width = WIDTH, left = NAMES, line = 36;
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${items.length * line + 4}`,
+                           width, role: 'img'});
+  svg.append(draw('title', {}, `${kind.title} [ms], before and after`));
+  items.forEach((item, i) => {
+    const y = i * line, scale = (width - left) * .4 / most;
+    const change = Number((item.test - item.base).toPrecision(4));
+    svg.append(name(item.name, left, y + 20));
+    for (const [side, at] of [['base', 3], ['test', 18]])
+      svg.append(draw('rect', {class: `pair ${side}`, x: left, y: y + at,
+          width: Math.max(.5, item[side] * scale), height: 13}),
+          draw('text', {x: left + item[side] * scale + 4, y: y + at + 11},
+               shown(Number(item[side].toPrecision(4))) +
+               (side === 'base' ? '' : ` (${change > 0 ? '+' : ''}${shown(change)})`)));
+  });
+  const more = all > items.length ? `, ${items.length} of ${all} that change most` : '';
+  return make('section', {}, make('h3', {}, `${kind.title} [ms]${more}`),
+      make('p', {class: 'soft'}, 'Upper bar: before; lower bar: after (change).'), svg);
+}
+
+/* --- trees -------------------------------------------------------------------------- */
+
+async function trees() {
+  for (const tree of document.querySelectorAll('.tree')) {
+    const all = (open) => () => {
+      for (const node of tree.querySelectorAll('details')) node.open = open;
+    };
+    tree.before(make('div', {class: 'tools'},
+        make('button', {type: 'button', onclick: all(true)}, 'Open all'),
+        make('button', {type: 'button', onclick: all(false)}, 'Close all')));
+    for (const node of tree.querySelectorAll('[data-share]'))
+      node.style.setProperty('--share', `${node.dataset.share}%`);
+  }
+  const named = document.querySelectorAll('summary[data-trace]');
+  const ranks = named.length && await load('ranks');
+  for (const node of named)
+    if (ranks) node.append(`: ${labelOf(ranks, Number(node.dataset.trace))}`);
+}
+
+/* --- the page ----------------------------------------------------------------------- */
+
+async function charts() {
+  const add = (made) => {
+    if (made && !place.childNodes.length)
+      place.before(make('h2', {}, 'Where the time goes'));
+    if (made) place.append(made);
+  };
+  for (const stack of [rankStacks, idleStacks, stepStacks, changeStacks]) {
+    const found = await stack();
+    add(found && found.rows.length && stackChart(found));
+  }
+  for (const kind of BARS) add(await bars(kind));
+  for (const kind of PAIRS) add(await pairs(kind));
+}
+
+trees();
+charts();
+}

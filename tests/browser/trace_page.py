@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What only pages of traces have: trace_page.py REPORT TABLES
+
+Trees open and close by keys, and what is inside a place adds up to it, also
+without scripts; charts of several parts have their numbers beside them. With
+h5py, every number of the page is that of TABLES, the HDF5 file. Exit status 77:
+no browser, 1: a check failed.
+"""
+import math
+import os
+import shutil
+import sys
+import time
+
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:
+    print("skipped: no playwright")
+    sys.exit(77)
+CHROMIUM = shutil.which("chromium")
+if not CHROMIUM:
+    print("skipped: no chromium")
+    sys.exit(77)
+
+failed = 0
+
+# every place of a tree: its values, and those of what is directly inside
+PLACES = """() => [...document.querySelectorAll('.tree')].map(tree => {
+  const values = line => [...line.querySelectorAll(':scope > [data-of]')]
+      .map(node => node.textContent === '' ? 0 : Number(node.textContent));
+  const items = list => [...list.children].map(item =>
+      item.querySelector(':scope > div, :scope > details > summary'));
+  const all = [...tree.querySelectorAll('details')].map(node => ({
+      name: node.firstElementChild.firstElementChild.textContent,
+      own: values(node.querySelector(':scope > summary')),
+      inside: items(node.querySelector(':scope > ul')).map(values)}));
+  const whole = tree.querySelector('.head + .head');
+  return {of: tree.querySelector('.head').textContent, all,
+          roots: items(tree.querySelector(':scope > ul')).map(values),
+          whole: whole && values(whole)};
+})"""
+
+ROWS = """async name => {
+  const node = document.querySelector(`script[data-rows="${name}"]`);
+  const bytes = Uint8Array.from(atob(node.textContent), c => c.charCodeAt(0));
+  const table = await new Response(new Blob([bytes]).stream()
+      .pipeThrough(new DecompressionStream('deflate'))).json();
+  return table;
+}"""
+
+
+def check(holds, words):
+    global failed
+    if not holds:
+        failed += 1
+        print("FAIL", words)
+
+
+def adds_up(name, own, inside, columns):
+    for k in columns:
+        total = sum(values[k] for values in inside)
+        least = 0.0006 * (len(inside) + 1)  # each has three digits
+        check(abs(total - own[k]) <= least,
+              f"{name}: {own[k]} is not the sum of what is inside, {total}")
+
+
+def trees(page):
+    found = page.evaluate(PLACES)
+    check(found, "there is a tree")
+    for tree in found:
+        changes = "change" in tree["of"]
+        # host times may overlap; device times and changes are exact
+        columns = (0, 1, 2) if changes else (2,)
+        for place in tree["all"]:
+            adds_up(place["name"], place["own"], place["inside"], columns)
+        if changes:
+            adds_up("the step", tree["whole"], tree["roots"], columns)
+        print(f"a tree of {len(tree['all'])} places that open")
+
+
+def keys(page):
+    node = page.locator(".tree summary").first
+    if node.count() == 0:
+        return
+    state = "node => node.parentNode.open"
+    before = node.evaluate(state)
+    node.focus()
+    node.press("Enter")
+    check(node.evaluate(state) != before, "Enter opens and closes a place")
+    node.press("Space")
+    check(node.evaluate(state) == before, "the space bar, too")
+    tools = page.locator(".tree").first.locator("xpath=preceding-sibling::*[1]")
+    tools.get_by_text("Open all").press("Enter")
+    check(page.locator(".tree").first.evaluate(
+        "tree => [...tree.querySelectorAll('details')].every(n => n.open)"),
+        "all places are open")
+    tools.get_by_text("Close all").press("Enter")
+    check(page.locator(".tree").first.evaluate(
+        "tree => [...tree.querySelectorAll('details')].every(n => !n.open)"),
+        "all places are closed")
+
+
+def charts(page):
+    for node in page.locator("#charts section").all():
+        title = node.locator("h3").inner_text()
+        bars = node.locator("rect.part")
+        if bars.count() == 0:
+            continue
+        node.locator("summary").evaluate("n => { n.parentNode.open = true; }")
+        cells = [float(text or 0) for text in
+                 node.locator("td").all_inner_texts()]
+        drawn = node.locator("g rect.part").count()
+        check(drawn == sum(value > 0 for value in cells),
+              f"{title}: {drawn} parts are drawn, numbers {cells[:9]}")
+        check(node.locator(".legend li").count() > 0, f"{title}: a legend")
+        print(f"{title}: {drawn} parts")
+
+
+def scroll(page):
+    """How long rows take to stand there while a long table is scrolled."""
+    view = page.locator('details[data-table="ops"]')
+    if view.count() == 0:
+        return
+    page.wait_for_selector('details[data-table="ops"] input[type=search]')
+    took = page.evaluate("""() => {
+      const rows = document.querySelector('details[data-table="ops"] .rows');
+      const times = [];
+      for (let i = 0; i < 50; i++) {
+        rows.scrollTop = rows.scrollHeight * (i * 37 % 50) / 50;
+        const from = performance.now();
+        rows.dispatchEvent(new Event('scroll'));
+        rows.getBoundingClientRect();
+        times.push(performance.now() - from);
+      }
+      return times.sort((a, b) => a - b);
+    }""")
+    count = view.locator("[role=status]").inner_text()
+    print(f"ops, {count}: rows after scrolling in {took[25]:.1f} ms, "
+          f"at most {took[-1]:.1f}")
+
+
+def same(shown, number):
+    if shown is None:
+        return math.isnan(number) or number < 0 and number == int(number)
+    if isinstance(shown, str):
+        return shown == ("inf" if number > 0 else "-inf")
+    return math.isclose(shown, number, rel_tol=5.1e-7)
+
+
+def numbers(page, path):
+    try:
+        import h5py
+    except ImportError:
+        print("numbers: no h5py")
+        return
+    names = page.eval_on_selector_all("script[data-rows]",
+                                      "all => all.map(n => n.dataset.rows)")
+    total = 0
+    with h5py.File(path) as file:
+        for name in names:
+            table, rows = page.evaluate(ROWS, name), file[name][:]
+            for i, column in enumerate(table["columns"]):
+                if not column["number"]:
+                    continue
+                # of very long tables every so many rows
+                for row in range(0, len(table["rows"]),
+                                 1 + len(table["rows"]) // 4000):
+                    cells = table["rows"][row]
+                    total += 1
+                    number = float(rows[row][column["name"]])
+                    check(same(cells[i], number), f"{name}, row {row}, "
+                          f"{column['name']}: {cells[i]} is not {number}")
+        if "tree" in file:
+            rows = file["tree"][:]
+            first = rows[rows["trace"] == rows["trace"][0]]
+            told = page.evaluate(PLACES)[0]["roots"]
+            want = sum(first["device_us"][first["around"] < 0]) / 1e3
+            got = sum(values[2] for values in told)
+            check(abs(want - got) < 0.001 * len(told) + 1e-9,
+                  f"device time of the tree: {got}, of the table: {want}")
+    print(f"{total} numbers are those of {os.path.basename(path)}")
+
+
+def main():
+    url = "file://" + os.path.abspath(sys.argv[1])
+    with sync_playwright() as run:
+        browser = run.chromium.launch(executable_path=CHROMIUM,
+                                      args=["--no-sandbox"])
+        page = browser.new_page()
+        started = time.time()
+        page.goto(url)
+        page.wait_for_selector("#charts section", timeout=20000)
+        print(f"charts after {time.time() - started:.2f} s")
+        trees(page)
+        keys(page)
+        charts(page)
+        scroll(page)
+        numbers(page, sys.argv[2])
+        plain = browser.new_context(java_script_enabled=False).new_page()
+        plain.goto(url)
+        check(plain.locator(".tree li").count() == page.locator(
+            ".tree li").count() > 0, "trees without scripts")
+        check(plain.locator(".tree [data-of]").first.is_visible(),
+              "numbers of a tree without scripts")
+        browser.close()
+    print("failed" if failed else "passed")
+    sys.exit(1 if failed else 0)
+
+
+main()
