@@ -7,7 +7,8 @@ command -v sha256sum > /dev/null || { echo "skipped: no sha256sum"; exit 77; }
 command -v base64 > /dev/null || { echo "skipped: no base64"; exit 77; }
 header=$srcdir/src/report/html_assets.h
 bad=0
-assets=$(sed -n 's/^HTML_ASSETS = //p' "$srcdir/html/Makefile.inc")
+assets=$(sed -n '/^HTML_ASSETS = /,/[^\\]$/{s/^HTML_ASSETS = //;s/\\$//;p}' \
+    "$srcdir/html/Makefile.inc")
 for kind in css js; do
     files=
     for asset in $assets; do
