@@ -12,14 +12,8 @@ static bool is_same_said(const struct tp_trace_said_list *a,
                          const struct tp_trace_said_list *b)
 {
     bool same = a->count == b->count;
-    for (size_t i = 0; i < a->count && same; i++) {
-        const struct tp_trace_said *left = &a->rows[i], *right = &b->rows[i];
-        same = strcmp(left->folder, right->folder) == 0 &&
-               strcmp(left->path, right->path) == 0;
-        for (int k = 0; k < TP_SETTING_COUNT && same; k++)
-            same = left->settings[k].known == right->settings[k].known &&
-                   left->settings[k].value == right->settings[k].value;
-    }
+    for (size_t i = 0; i < a->count && same; i++)
+        same = tp_trace_said_same(&a->rows[i], &b->rows[i]);
     return same;
 }
 

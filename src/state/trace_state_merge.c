@@ -118,17 +118,6 @@ static enum tp_status merge_problems(struct tp_trace_merge *merge,
     return TP_OK;
 }
 
-/* Texts are one pointer each. */
-static bool is_same(const struct tp_trace_said *a,
-                    const struct tp_trace_said *b)
-{
-    bool same = a->folder == b->folder && a->path == b->path;
-    for (int i = 0; i < TP_SETTING_COUNT && same; i++)
-        same = a->settings[i].known == b->settings[i].known &&
-               a->settings[i].value == b->settings[i].value;
-    return same;
-}
-
 /* What stands beside a folder that several machines see is said once. */
 static enum tp_status merge_said(struct tp_trace_merge *merge,
                                  const struct tp_trace_said *said,
@@ -136,7 +125,7 @@ static enum tp_status merge_said(struct tp_trace_merge *merge,
 {
     struct tp_trace_said_list *list = &merge->records.said;
     for (size_t i = 0; i < list->count; i++) {
-        if (is_same(&list->rows[i], said))
+        if (tp_trace_said_same(&list->rows[i], said))
             return TP_OK;
     }
     if (tp_grow(&list->rows, &list->capacity, list->count + 1,

@@ -270,6 +270,17 @@ static void apply(struct tp_trace_run *run, struct tp_trace *trace,
     }
 }
 
+bool tp_trace_said_same(const struct tp_trace_said *a,
+                        const struct tp_trace_said *b)
+{
+    bool same =
+        strcmp(a->folder, b->folder) == 0 && strcmp(a->path, b->path) == 0;
+    for (int i = 0; i < TP_SETTING_COUNT && same; i++)
+        same = a->settings[i].known == b->settings[i].known &&
+               a->settings[i].value == b->settings[i].value;
+    return same;
+}
+
 const char *tp_trace_folder_of(struct tp_arena *arena, const char *path)
 {
     return parent_of(arena, path);

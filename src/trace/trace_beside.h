@@ -22,6 +22,10 @@ struct tp_trace_said_list {
     size_t count, capacity;
 };
 
+/* Whether two say the same of the same folder, in the same file. */
+bool tp_trace_said_same(const struct tp_trace_said *a,
+                        const struct tp_trace_said *b);
+
 /* The folder that the file of a trace lies in; in the arena. NULL: no memory.
  */
 const char *tp_trace_folder_of(struct tp_arena *arena, const char *path);
