@@ -238,8 +238,8 @@ const struct tp_option tp_option_table[] = {
      .commands = FOR_ROWS},
     {.name = "memory_limit",
      NUMBER(BYTES, "BYTES[K|M|G]", memory_limit, 1, 0x1p60),
-     .shown = "three quarters of what is available",
-     .help = "memory that each process of the run may take",
+     .shown = "3/4 of what there is",
+     .help = "memory to take at most",
      .commands = TP_FOR_ALL},
     /* dB are beyond any use at 1000 */
     {.name = "min_sqnr",
