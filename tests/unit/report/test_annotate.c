@@ -386,7 +386,7 @@ Test(annotate, a_trace_that_changed_is_refused)
     judged_run_clear(&it);
 }
 
-/* --- every trace that tests have ------------------------------------------- */
+/* --- every trace that tests have ------------------------------------------ */
 
 /* What is open on a row of ours, or was last on a counter. */
 struct lane {
