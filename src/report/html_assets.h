@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-eUKuqWSmWvuKKn8fw8+FjJCW+O0DexOUs66OsA9goEg="
+    "sha256-5j+U39rHZDJL4q+UxinWvK1BDJS/MokssriBoJRcIgM="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-MV1MBgmkDLSrHsrb1NxwQr3KGRHCWDE3bMQr0FKvzSk="
+    "sha256-e/59Q8bJ1RP9kMgy09TAPkq1Zp2u6+BLOKJqc+MMb8M="
 
 #endif
