@@ -322,8 +322,11 @@ async function trees() {
     tree.before(make('div', {class: 'tools'},
         make('button', {type: 'button', onclick: all(true)}, 'Open all'),
         make('button', {type: 'button', onclick: all(false)}, 'Close all')));
-    for (const node of tree.querySelectorAll('[data-share]'))
-      node.style.setProperty('--share', `${node.dataset.share}%`);
+    for (const node of tree.querySelectorAll('[data-share]')) {
+      const share = `${node.dataset.share}%`;
+      node.style.backgroundImage = 'linear-gradient(to right, ' +
+          `var(--band) ${share}, transparent ${share})`;
+    }
   }
   const named = document.querySelectorAll('summary[data-trace]');
   const ranks = named.length && await load('ranks');

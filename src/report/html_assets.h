@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-upl48cPsPXueVFBlkD0IuOmwxAXxKWHHNw3L2xh61U4="
+    "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-AO5WXFOH6zOJ0TGEcZdAx0ahwifHKOMvUIoG0F2cKZM="
+    "sha256-r9ZU0eW4I+Q7KgVObRcTVN1c4pP08mNn1T1tgclAAEE="
 
 #endif

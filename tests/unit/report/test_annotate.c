@@ -2,9 +2,11 @@
 /* Annotated traces, read back: by this program's own reader, which must find
  * the events of the original and no others, and as JSON, whose tracks must be
  * what the tables say. */
+#define _XOPEN_SOURCE 700 /* nftw */
 #include "report/annotate.h"
 
 #include <criterion/criterion.h>
+#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,4 +384,180 @@ Test(annotate, a_trace_that_changed_is_refused)
     cr_expect_neq(access(in_folder("out.json"), F_OK), 0);
     remove_folder();
     judged_run_clear(&it);
+}
+
+/* --- every trace that tests have ------------------------------------------ */
+
+/* What is open on a row of ours, or was last on a counter. */
+struct lane {
+    const char *name; /* of a counter; NULL: of a row                       */
+    double tid;
+    int64_t last;     /* ns                                                 */
+    bool open, named;
+};
+
+struct lanes {
+    struct lane rows[64];
+    size_t count;
+};
+
+static struct lane *lane_of(struct lanes *lanes, const char *name, double tid)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->rows[i];
+        if (name ? lane->name && !strcmp(lane->name, name)
+                 : !lane->name && lane->tid == tid)
+            return lane;
+    }
+    cr_assert_lt(lanes->count, sizeof lanes->rows / sizeof *lanes->rows);
+    lanes->rows[lanes->count] =
+        (struct lane){.name = name, .tid = tid, .last = INT64_MIN};
+    return &lanes->rows[lanes->count++];
+}
+
+/* Slices of a row end before the next begins; counters go on in time. */
+static void check_event(struct lanes *lanes, const struct json *e)
+{
+    const bool begins = is_phase(e, "B"), ends = is_phase(e, "E");
+    if (is_phase(e, "M")) {
+        if (!strcmp(json_get(e, "name")->text, "thread_name"))
+            lane_of(lanes, NULL, json_get(e, "tid")->number)->named = true;
+        return;
+    }
+    const int64_t at = ns_of(e, "ts");
+    if (is_phase(e, "C")) {
+        struct lane *counter = lane_of(lanes, json_get(e, "name")->text, 0);
+        cr_expect_gt(at, counter->last, "a counter goes back");
+        counter->last = at;
+        return;
+    }
+    struct lane *row = lane_of(lanes, NULL, json_get(e, "tid")->number);
+    cr_expect(begins || ends || is_phase(e, "i"), "phase %s",
+              json_get(e, "ph")->text);
+    cr_expect(row->named, "a row has a name before its slices");
+    cr_expect(ends == row->open || is_phase(e, "i"), "slices in each other");
+    cr_expect_geq(at, row->last, "slices go back");
+    cr_expect(!ends || at > row->last, "a slice lasts");
+    row->open = is_phase(e, "i") ? row->open : begins;
+    row->last = at;
+}
+
+/* An arrow begins, then ends, with an id of its own. */
+static void check_arrow(const struct json *e, const struct json **begun)
+{
+    if (is_phase(e, "s")) {
+        cr_expect_null(*begun, "two arrows begin");
+        *begun = e;
+        return;
+    }
+    cr_assert(*begun != NULL, "an arrow ends that did not begin");
+    const struct json *from = json_get(*begun, "id"), *to = json_get(e, "id");
+    cr_expect_eq(from->number, to->number);
+    cr_expect_leq(ns_of(*begun, "ts"), ns_of(e, "ts"));
+    cr_expect_str_eq(json_get(e, "bp")->text, "e");
+    *begun = NULL;
+}
+
+/* The rules of the trace format, of what was added: the number of slices. */
+static size_t check_rules(const struct json *events)
+{
+    struct lanes lanes = {.count = 0};
+    const struct json *begun = NULL, *own = NULL;
+    double id = -1;
+    size_t slices = 0;
+    for (const struct json *e = events->first; e; e = e->next) {
+        if (!is_ours(e))
+            continue;
+        if (is_phase(e, "s") || is_phase(e, "f")) {
+            cr_expect(!is_phase(e, "s") || json_get(e, "id")->number > id);
+            id = json_get(e, "id")->number;
+            check_arrow(e, &begun);
+            continue;
+        }
+        own = own ? own : json_get(e, "pid");
+        cr_expect_eq(json_get(e, "pid")->number, own->number);
+        slices += is_phase(e, "B");
+        check_event(&lanes, e);
+    }
+    cr_expect_null(begun);
+    for (size_t i = 0; i < lanes.count; i++)
+        cr_expect(!lanes.rows[i].open, "a slice does not end");
+    for (const struct json *e = events->first; e && own; e = e->next) {
+        const struct json *pid = json_get(e, "pid");
+        cr_expect(is_ours(e) || !pid || pid->kind != JSON_NUMBER ||
+                      pid->number != own->number,
+                  "a process of the profiler is taken");
+    }
+    return slices;
+}
+
+/* Slices whose rows are looked for one by one: of more that takes minutes. */
+enum { MANY = 5000 };
+
+/* Annotates a trace alone, and holds what comes against all of the above. */
+static size_t check_trace(const char *path)
+{
+    struct judged_run it;
+    collect(&it, path);
+    cr_assert_eq(it.run.trace_count, 1, "%s", path);
+    annotate(&it, 0, in_folder("out.json"));
+    check_same(path, in_folder("out.json"));
+    struct json *root = json_read(in_folder("out.json"));
+    struct json events = *events_of(root);
+    const size_t slices = check_rules(&events);
+    while (events.first && !is_ours(events.first))
+        events.first = events.first->next; /* which rows are looked for in */
+    const struct tp_trace *trace = &it.run.traces[0];
+    if (trace->facts.device_events && slices < MANY) {
+        if (trace->idle.busy < 1)
+            check_idle(trace, &events);
+        if (trace->steps.rows[0].step >= 0)
+            check_steps(trace, &events); /* without a device there are none */
+    }
+    json_free(root);
+    judged_run_clear(&it);
+    return slices;
+}
+
+static size_t checked, slices_seen;
+
+static int check_file(const char *path, const struct stat *status, int type,
+                      struct FTW *place)
+{
+    (void)place;
+    const bool trace = tp_text_ends_with(path, ".json") ||
+                       tp_text_ends_with(path, ".json.gz");
+    if (type != FTW_F || !trace || strstr(path, "/expected/"))
+        return 0;
+    cr_expect_gt(status->st_size, 0);
+    slices_seen += check_trace(path);
+    checked++;
+    return 0;
+}
+
+static void check_all(const char *root)
+{
+    checked = slices_seen = 0;
+    make_folder();
+    cr_assert_eq(nftw(root, check_file, 16, FTW_PHYS), 0);
+    remove_folder();
+}
+
+Test(annotate, every_trace_of_ours)
+{
+    char root[4096];
+    testdata_path("traces", root, sizeof root);
+    check_all(root);
+    cr_expect_geq(checked, 10);
+    cr_expect_gt(slices_seen, 100);
+}
+
+Test(annotate, every_trace_of_others)
+{
+    char root[4096];
+    shared_path("traces", root, sizeof root);
+    if (access(root, F_OK))
+        cr_skip("no traces of others at %s", root);
+    check_all(root);
+    cr_expect_gt(checked, 0);
 }

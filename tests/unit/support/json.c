@@ -43,10 +43,12 @@ static const char *read_string(const char *p, char **text)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     need(*p++ == '"');
-    char *to = *text = malloc(strlen(p) < 4096 ? strlen(p) + 1 : 4096);
-    const char *end = p + 4000;
+    size_t length = 0; /* what is escaped only gets shorter */
+    for (; p[length] != '"'; length += p[length] == '\\' ? 2 : 1)
+        need(p[length] && (p[length] != '\\' || p[length + 1]));
+    char *to = *text = malloc(length + 1);
+    need(to != NULL);
     for (; *p != '"'; p++) {
-        need(*p != '\0' && p < end);
         if (*p != '\\') {
             *to++ = *p;
         } else if (*++p == 'u') {
