@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "data/events_finish.h"
 #include "formats/trace/trace_foreign.h"
 #include "formats/trace/trace_head.h"
 #include "formats/trace/trace_input.h"

@@ -60,8 +60,7 @@ enum {
     FOR_ROWS = TP_FOR_TENSORS | TP_FOR_MERGE,
     FOR_MSPROBE = TP_FOR_DUMP | TP_FOR_COMPARE | TP_FOR_REPLAY,
     FOR_FIGURES = TP_FOR_TENSORS | TP_FOR_TRACE | TP_FOR_DUMP | TP_FOR_COMPARE |
-                  TP_FOR_REPLAY | TP_FOR_MERGE,
-    FOR_FILES = FOR_FIGURES
+                  TP_FOR_REPLAY | TP_FOR_MERGE
 };
 
 const struct tp_option tp_option_table[] = {
@@ -131,12 +130,12 @@ const struct tp_option tp_option_table[] = {
      WORDS(fail_on, tp_severity_words),
      .initial = "none",
      .help = "exit 1 when a finding is at least this severe",
-     .commands = FOR_FILES | TP_FOR_CHECK},
+     .commands = FOR_FIGURES | TP_FOR_CHECK},
     {.name = "format",
      WORDS(format, forms),
      .initial = "text",
      .help = "form of the result on stdout",
-     .commands = FOR_FILES | TP_FOR_INSPECT},
+     .commands = FOR_FIGURES | TP_FOR_INSPECT},
     {.name = "format",
      WORDS(format, check_forms),
      .initial = "text",
@@ -205,7 +204,7 @@ const struct tp_option tp_option_table[] = {
      NUMBER(COUNT, "N", jobs, 1, TP_LIMIT_JOBS),
      .shown = "one per processor",
      .help = "threads to use",
-     .commands = FOR_FILES | TP_FOR_INSPECT | TP_FOR_CHECK},
+     .commands = FOR_FIGURES | TP_FOR_INSPECT | TP_FOR_CHECK},
     {.name = "lang",
      WORDS(lang, tp_check_lang_words),
      .initial = "en",
@@ -267,7 +266,7 @@ const struct tp_option tp_option_table[] = {
     {.name = "no_html",
      FLAG(no_html),
      .help = "write no HTML report",
-     .commands = FOR_FILES | TP_FOR_CHECK},
+     .commands = FOR_FIGURES | TP_FOR_CHECK},
     {.name = "no_plots",
      FLAG(no_plots),
      .help = "make no figures",
@@ -280,7 +279,7 @@ const struct tp_option tp_option_table[] = {
      TEXT(output_dir, "DIR"),
      .initial = "./draw",
      .help = "where results are written",
-     .commands = FOR_FILES},
+     .commands = FOR_FIGURES},
     {.name = "output_dir",
      TEXT(output_dir, "DIR"),
      .help = "where an HTML report is written, too",

@@ -251,10 +251,8 @@ enum tp_status tp_events_merge(struct tp_events *into,
                                const struct tp_events *from,
                                struct tp_error *err);
 
-/* To be called after the last event: drops lanes without events, gives every
- * lane the names of its process, returns memory that is not needed. */
-enum tp_status tp_events_finish(struct tp_events *events,
-                                struct tp_error *err);
+/* Returns the memory behind the columns: they grow by doubling. */
+void tp_events_shrink(struct tp_events *events);
 
 /* Empties, but keeps the memory for the next use. */
 void tp_events_reset(struct tp_events *events);

@@ -522,11 +522,7 @@ static void collect_claims(void *context, size_t index, unsigned number)
 static enum tp_status collect_in_team(struct collector *c, struct tp_pool *pool,
                                       struct tp_error *err)
 {
-    uint64_t *sizes = malloc((c->records.count + 1) * sizeof *sizes);
-    for (size_t i = 0; sizes && i < c->records.count; i++)
-        sizes[i] = c->records.items[i].size;
-    c->order = sizes ? tp_share_order(sizes, c->records.count) : NULL;
-    free(sizes);
+    c->order = tp_records_order(&c->records);
     if (!c->order)
         return tp_fail_memory(err);
     c->telling = true;

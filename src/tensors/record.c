@@ -304,3 +304,15 @@ enum tp_status tp_records_share(const struct tp_world *world,
     free(done);
     return status;
 }
+
+size_t *tp_records_order(const struct tp_records *records)
+{
+    uint64_t *sizes = malloc((records->count + 1) * sizeof *sizes);
+    if (!sizes)
+        return NULL;
+    for (size_t i = 0; i < records->count; i++)
+        sizes[i] = records->items[i].size;
+    size_t *order = tp_share_order(sizes, records->count);
+    free(sizes);
+    return order;
+}

@@ -105,4 +105,8 @@ enum tp_status tp_records_share(const struct tp_world *world,
                                 struct tp_records *records,
                                 struct tp_error *err);
 
+/* In what order a world is to claim them (base/share.h); owned, NULL: no
+ * memory. */
+size_t *tp_records_order(const struct tp_records *records);
+
 #endif

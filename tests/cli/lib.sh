@@ -173,7 +173,7 @@ tables_of()
 }
 
 # all_of FOLDER: every table, text and figure of a result, but not the command
-# line that made it, nor what sandbox it had.
+# line that made it (a page says what was asked for), nor what sandbox it had.
 all_of()
 {
     local file
@@ -182,7 +182,7 @@ all_of()
             echo "${file#"$1"}"
             case $file in
             *.h5) tables_of "$file" ;;
-            *) LC_ALL=C sed '/^Sandbox: /d' "$file" ;;
+            *) LC_ALL=C sed '/^Sandbox: /d; /^<p>Read: /d' "$file" ;;
             esac
         done
 }
