@@ -68,17 +68,20 @@ function compare(a, b) {
  * "column<value"; all of them have to hold. */
 function parse(text, table) {
   return text.trim().split(/\s+/).filter(Boolean).map((word) => {
-    const found = /^([A-Za-z0-9_.]+)(=|>|<)(.*)$/.exec(word);
+    const found = /^([A-Za-z0-9_.]+)(>=|<=|!=|=|>|<)(.*)$/.exec(word);
     const at = found ? table.at.get(found[1]) : undefined;
     if (at === undefined) {
       const low = word.toLowerCase();
       return (row) => row.some((cell) =>
           cell !== null && String(cell).toLowerCase().includes(low));
     }
-    if (found[2] === '=')
-      return (row) => row[at] !== null && String(row[at]) === found[3];
-    const limit = Number(found[3]), sign = found[2] === '>' ? 1 : -1;
-    return (row) => typeof row[at] === 'number' && sign * (row[at] - limit) > 0;
+    const same = (row) => row[at] !== null && String(row[at]) === found[3];
+    if (found[2] === '=') return same;
+    if (found[2] === '!=') return (row) => !same(row);
+    const limit = Number(found[3]), sign = found[2][0] === '>' ? 1 : -1;
+    const least = found[2].length > 1 ? 0 : Number.MIN_VALUE;
+    return (row) =>
+        typeof row[at] === 'number' && sign * (row[at] - limit) >= least;
   });
 }
 
@@ -344,8 +347,11 @@ async function addSeries(place, of, labels) {
   const series = await load('series');
   if (!series || !of('metric')) return;
   const same = labels.filter((name) => series.at.has(name));
+  /* rules and series call the share of both sides differently */
+  const metric = of('metric') === 'total_overflow_ratio' ? 'overflow_ratio'
+                                                         : of('metric');
   const points = series.rows.filter((one) =>
-      one[series.at.get('metric')] === of('metric') &&
+      one[series.at.get('metric')] === metric &&
       same.every((name) => one[series.at.get(name)] === of(name)))
       .map((one) => [one[series.at.get('iteration')], one[series.at.get('value')]])
       .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number')

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-r9ZU0eW4I+Q7KgVObRcTVN1c4pP08mNn1T1tgclAAEE="
+    "sha256-RPjr4g87mn3r7yVXqRilGohhWqI+UYsAA92BOXbvm+k="
 
 #endif

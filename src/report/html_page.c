@@ -25,7 +25,7 @@
 enum { LINKED = 1000 }; /* findings whose files are looked for             */
 
 /* Columns that stand apart in a finding. */
-static const char *const apart[] = {"severity", "rule", "evidence",
+static const char *const apart[] = {"severity",   "rule",   "check", "evidence",
                                     "suggestion", "source", NULL};
 
 static const char *text_in(const struct tp_table *table, size_t row,
@@ -35,6 +35,13 @@ static const char *text_in(const struct tp_table *table, size_t row,
     return column && column->type == TP_COLUMN_TEXT
                ? tp_cell_text(table, row, column)
                : "";
+}
+
+/* What found it: a rule, or a check of dumps. */
+static const char *rule_in(const struct tp_table *table, size_t row)
+{
+    const char *rule = text_in(table, row, "rule");
+    return *rule ? rule : text_in(table, row, "check");
 }
 
 static int severity_of(const char *word)
@@ -139,7 +146,7 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
 {
     struct tp_text *html = &page->first;
     tp_text_add(html, "<b>");
-    tp_html_text(html, text_in(table, 0, "rule"));
+    tp_html_text(html, rule_in(table, 0));
     tp_text_add(html, "</b>: ");
     const size_t begin = html->length;
     add_place(html, table);
@@ -171,7 +178,7 @@ static void add_finding(struct tp_html_page *page,
     tp_text_add(html, "<span class=\"badge %s\">%s</span> <b>",
                 severity ? tp_severity_words[severity] : "low",
                 severity ? tp_severity_words[severity] : "note");
-    tp_html_text(html, text_in(table, row, "rule"));
+    tp_html_text(html, rule_in(table, row));
     tp_text_add(html, "</b> ");
     add_place(html, table);
     add_gist(html, evidence);

@@ -50,7 +50,9 @@ struct tp_html_words {
 };
 
 enum {
-    TP_HTML_PACKED = 5 << 20, /* characters of packed rows at most         */
+    /* characters of packed rows at most: with scripts, first rows and the
+     * report's text a page of tensors stays below 5 MB */
+    TP_HTML_PACKED = 9 << 19,
     TP_HTML_GALLERY = 5 << 20 /* of figures                                */
 };
 

@@ -213,6 +213,31 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
+/* A dump's findings are of checks, not of rules. */
+Test(html_page, findings_of_checks)
+{
+    struct tp_column of_checks[5];
+    memcpy(of_checks, finding_columns, sizeof of_checks);
+    of_checks[1].name = "check";
+    static const struct finding found[] = {{"high", "nonfinite", "NaN", "", ""}};
+    const struct tp_table findings = {.name = "findings",
+                                      .columns = of_checks,
+                                      .column_count = 5,
+                                      .rows = found,
+                                      .row_count = 1,
+                                      .row_size = sizeof *found};
+    const struct tp_html_words words = {
+        .title = "t", .tool_version = "1", .report = ""};
+    struct tp_html_page page = {.full = "dump.h5"};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    cr_expect_not_null(strstr(tp_text_get(&html), "First: <b>nonfinite</b>"));
+    cr_expect_null(strstr(tp_text_get(&html), "<dt>check</dt>"));
+    tp_text_clear(&html);
+    tp_html_page_clear(&page);
+}
+
 Test(html_page, whole)
 {
     static const struct finding found[] = {
