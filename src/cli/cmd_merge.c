@@ -3,8 +3,9 @@
  * tprof-analyze merge STATE...: what several machines, or days, have read
  * becomes the tables, report, findings and figures of one run: of tensors
  * here, of traces in cmd_merge_traces.c. Which of them it is says the first
- * block of the first state, which is looked at before rights are given away.
+ * block of the first state, which a process without rights looks at.
  */
+#include "cli/confine.h"
 #include "cli/merged_inputs.h"
 #include "cli/option_shape.h"
 #include "cli/tensor_steps.h"
@@ -137,7 +138,15 @@ int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
         .lost = tp_tensor_lost,
         .clear = clear,
     };
-    if (options->input_count && tp_state_image_holds_traces(options->inputs[0]))
+    struct tp_error err = {0};
+    bool traces = false;
+    if (options->input_count &&
+        tp_confined_ask(options, tp_state_image_holds_traces,
+                        options->inputs[0], &traces, &err) != TP_OK) {
+        tp_print_error(&err);
+        return TP_EXIT_FAILED;
+    }
+    if (traces)
         return tp_merge_traces(options, argc, argv);
     struct session s = {.tensors = {.frame = {.options = options}}};
     tp_memo_init(&s.memo);

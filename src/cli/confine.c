@@ -9,10 +9,12 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "cli/confine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -164,6 +166,39 @@ enum tp_status tp_confine(const struct tp_options *options,
     if (status == TP_OK && confined->starter)
         status = tp_gnuplot_starter_wait(confined->starter, err);
     return status;
+}
+
+/* For _exit: whatever else ends a child is no answer. */
+enum { ANSWER_YES = 17 };
+
+static _Noreturn void answer_in_child(const struct tp_options *options,
+                                      bool (*ask)(const char *path),
+                                      const char *path)
+{
+    const struct tp_sandbox_wish wish = {.role = TP_SANDBOX_READER};
+    struct tp_sandbox sandbox;
+    if (!options->no_sandbox &&
+        tp_sandbox_enter(&wish, &sandbox, NULL) != TP_OK)
+        _exit(0);
+    _exit(ask(path) ? ANSWER_YES : 0);
+}
+
+enum tp_status tp_confined_ask(const struct tp_options *options,
+                               bool (*ask)(const char *path), const char *path,
+                               bool *answer, struct tp_error *err)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0)
+        answer_in_child(options, ask, path);
+    pid_t ended = child;
+    while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 &&
+           errno == EINTR)
+        ;
+    if (child < 0 || ended < 0)
+        return tp_fail_errno(err, "cannot look at a file in a process apart");
+    *answer = WIFEXITED(status) && WEXITSTATUS(status) == ANSWER_YES;
+    return TP_OK;
 }
 
 void tp_confine_words(const struct tp_confined *confined, struct tp_text *text)

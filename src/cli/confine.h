@@ -34,6 +34,12 @@ enum tp_status tp_confine(const struct tp_options *options,
                           const struct tp_confine_use *use,
                           struct tp_confined *confined, struct tp_error *err);
 
+/* Asks something of a file before that, in a child without rights, since what
+ * is read may take the reader over; false also where it came to no answer. */
+enum tp_status tp_confined_ask(const struct tp_options *options,
+                               bool (*ask)(const char *path), const char *path,
+                               bool *answer, struct tp_error *err);
+
 /* What was in force, for reports. */
 void tp_confine_words(const struct tp_confined *confined, struct tp_text *text);
 

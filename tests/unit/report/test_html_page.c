@@ -219,7 +219,8 @@ Test(html_page, findings_of_checks)
     struct tp_column of_checks[5];
     memcpy(of_checks, finding_columns, sizeof of_checks);
     of_checks[1].name = "check";
-    static const struct finding found[] = {{"high", "nonfinite", "NaN", "", ""}};
+    static const struct finding found[] = {
+        {"high", "nonfinite", "NaN", "", ""}};
     const struct tp_table findings = {.name = "findings",
                                       .columns = of_checks,
                                       .column_count = 5,
