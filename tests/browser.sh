@@ -14,17 +14,24 @@ trap 'rm -rf "$work"' EXIT
 srcdir=$(cd "$srcdir" && pwd)
 . "$srcdir/tests/cli/lib.sh"
 logs=$srcdir/testdata/logs
-failed=0 passed=0
+failed= passed=0
+
+# count STATUS NAME: keeps how a part ended.
+count()
+{
+    case $1 in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$failed$2$'\n' ;;
+    esac
+}
 
 # look NAME REPORT: drives a page.
 look()
 {
     echo "== $1"
-    if "$python" "$srcdir/tests/browser/page.py" "$2" "$work"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
+    "$python" "$srcdir/tests/browser/page.py" "$2" "$work"
+    count $? "$1"
 }
 
 # values FOLDER: compares a page of tensors with its tables.
@@ -33,11 +40,7 @@ values()
     echo "== $1, what tables have"
     "$python" "$srcdir/tests/browser/tensor_page.py" "$1/report.html" \
         "$1/summary.h5"
-    case $? in
-    0) passed=$((passed + 1)) ;;
-    77) ;;
-    *) failed=$((failed + 1)) ;;
-    esac
+    count $? "$1, what tables have"
 }
 
 # look_trace NAME FOLDER: drives the page of traces in it, or of a comparison.
@@ -48,12 +51,8 @@ look_trace()
     [ "$report" = trace_report.html ] || tables=trace_compare.h5
     look "$1" "$2/$report"
     echo "== $1, what only traces have"
-    if "$python" "$srcdir/tests/browser/trace_page.py" "$2/$report" \
-        "$2/$tables"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
+    "$python" "$srcdir/tests/browser/trace_page.py" "$2/$report" "$2/$tables"
+    count $? "$1, what only traces have"
 }
 
 cd "$work" || exit 99
@@ -106,10 +105,6 @@ look_trace '50 000 rows' many
 look_trace 'a comparison' two
 echo "== HTML"
 "$python" "$srcdir/tests/browser/validate.py" ./*/*.html
-case $? in
-0) passed=$((passed + 1)) ;;
-77) ;;
-*) failed=$((failed + 1)) ;;
-esac
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+count $? HTML
+echo "$passed passed, $(printf %s "$failed" | wc -l) failed, 0 skipped"
+[ -z "$failed" ] || { printf 'failed: %s' "$failed" && exit 1; }

@@ -60,6 +60,18 @@ def watch(page, seen):
                                  d.dismiss()))
 
 
+def settled(page):
+    """Waits until the page has not changed for half a second."""
+    page.evaluate("""() => new Promise(done => {
+        let timer = setTimeout(done, 500);
+        new MutationObserver(() => {
+            clearTimeout(timer);
+            timer = setTimeout(done, 500);
+        }).observe(document, {subtree: true, childList: true,
+                              attributes: true, characterData: true});
+    })""")
+
+
 def tables(page):
     names = page.eval_on_selector_all(
         "details[data-table]", "nodes => nodes.map(n => n.dataset.table)")
@@ -93,9 +105,12 @@ def tables(page):
         check(other != state, f"{name}: a key turns the order")
         page.eval_on_selector(
             f"{place} .rows", "node => { node.scrollTop = node.scrollHeight; }")
-        page.wait_for_timeout(30)
-        check(page.locator(f"{place} tbody tr:not(.space)").count() > 0,
-              f"{name}: rows at the end")
+        page.wait_for_function("""place => {
+            const body = document.querySelector(`${place} .rows`);
+            const edge = body.getBoundingClientRect();
+            return [...body.querySelectorAll('tbody tr:not(.space)')].some(
+                row => row.getBoundingClientRect().top < edge.bottom);
+        }""", arg=place)
         print(f"{name}: {count}, sorted in {took:.2f} s")
     return names
 
@@ -104,7 +119,7 @@ def findings(page):
     nodes = page.locator("details.finding")
     for i in range(min(nodes.count(), 40)):
         nodes.nth(i).evaluate("node => { node.open = true; }")
-    page.wait_for_timeout(500)
+    settled(page)
     print(f"{nodes.count()} findings, {page.locator('.chart svg').count()} "
           f"charts, {page.locator('path.before').count()} distributions with "
           f"one before, {page.locator('dd a').count()} links")
@@ -151,7 +166,7 @@ def heat(page):
     page.select_option("#map select >> nth=0", "abs_max")
     cells.first.focus()
     cells.first.press("Enter")
-    page.wait_for_timeout(300)
+    settled(page)
     place = 'details[data-table="tensors"] [role=status]'
     count = page.inner_text(place)
     shown, of = count.split(" rows")[0].split(" of ")
@@ -185,7 +200,7 @@ def copies(page):
     """A table as TSV: a line a row, a cell a column."""
     place = "details[data-table][open]"
     page.click(f"{place} >> text=Copy as TSV")
-    page.wait_for_timeout(200)
+    settled(page)
     area = page.locator(f"{place} textarea")
     text = area.first.input_value() if area.count() else \
         page.evaluate("navigator.clipboard.readText()")
@@ -203,7 +218,7 @@ def copies(page):
 
 def keys(page):
     """Tab goes through the page in the order it has."""
-    page.wait_for_timeout(500)
+    settled(page)
     page.evaluate("window.before = null; window.back = 0")
     names = []
     for _ in range(60):
@@ -334,7 +349,7 @@ def main():
         # the policy forbids axe, too: it is run in a page without one
         free = browser.new_context(bypass_csp=True).new_page()
         free.goto(url)
-        free.wait_for_timeout(500)
+        settled(free)
         axe(free, "light")
         axe(free, "dark")
         browser.close()
