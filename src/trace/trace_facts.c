@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "base/search.h"
 #include "trace/trace_host_ops.h"
 #include "trace/trace_silent.h"
@@ -140,7 +141,8 @@ static void add_pageable(struct counting *c, uint32_t event)
     sum->copies++;
     if (events->detail[event] != TP_NO_DETAIL &&
         events->gpu[events->detail[event]].bytes > 0)
-        sum->bytes += events->gpu[events->detail[event]].bytes;
+        sum->bytes = tp_saturate_add(
+            sum->bytes, events->gpu[events->detail[event]].bytes);
     if (call != TP_NO_EVENT)
         sum->call_us += (double)events->duration[call] / 1e3;
 }

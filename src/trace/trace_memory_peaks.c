@@ -20,6 +20,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/saturate.h"
 #include "trace/interval.h"
 #include "trace/trace_order.h"
 
@@ -204,7 +205,7 @@ static void find_peaks(struct peaks_state *s)
         const uint32_t event = s->list->items[i];
         const struct tp_memory_detail *detail = detail_of(trace, event);
         const int64_t moment = trace->events.start[event];
-        tracked += detail->bytes;
+        tracked = tp_saturate_add(tracked, detail->bytes);
         const int64_t now =
             detail->total_allocated >= 0 ? detail->total_allocated : tracked;
         while (next < index->step_count && index->steps[next].to <= moment)
@@ -247,7 +248,7 @@ static size_t merge(struct sum *sums, size_t count)
     qsort(sums, count, sizeof *sums, by_kind);
     for (size_t i = 0; i < count; i++) {
         if (kept && by_kind(&sums[kept - 1], &sums[i]) == 0) {
-            sums[kept - 1].bytes += sums[i].bytes;
+            sums[kept - 1].bytes = tp_saturate_add(sums[kept - 1].bytes, sums[i].bytes);
             sums[kept - 1].count += sums[i].count;
         } else {
             sums[kept++] = sums[i];
@@ -303,14 +304,15 @@ static enum tp_status add_rows(struct peaks_state *s, size_t number,
     int64_t before = s->peaks[number].bytes;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < count && status == TP_OK; i++) {
-        before -= sums[i].bytes;
+        before = tp_saturate_add(before, -sums[i].bytes);
         if (i < ROWS_OF_A_PEAK) {
             status = add_row(s, number, sums[i],
                              tp_events_get(&s->trace->events, sums[i].op), err);
             continue;
         }
         rest[sums[i].kind].kind = sums[i].kind;
-        rest[sums[i].kind].bytes += sums[i].bytes;
+        rest[sums[i].kind].bytes =
+            tp_saturate_add(rest[sums[i].kind].bytes, sums[i].bytes);
         rest[sums[i].kind].count += sums[i].count;
     }
     for (int k = 0; k < TP_MEMORY_KINDS && status == TP_OK; k++) {

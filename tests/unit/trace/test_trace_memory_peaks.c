@@ -128,3 +128,19 @@ Test(trace_memory_peaks, without_addresses_there_is_nothing)
 {
     expect(STEPS("aten::cos", NONE), TP_MEMORY_UNKNOWN, 0);
 }
+
+/* Sizes that no machine has, without totals: their sum stays where it can. */
+Test(trace_memory_peaks, sizes_of_damaged_traces_do_not_overflow)
+{
+    struct tp_trace trace;
+    trace_text_read("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":"
+                    "\"user_annotation\",\"name\":\"ProfilerStep#1\","
+                    "\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1000}" MEMORY(
+                        20, 9223372036854775807, AT(1), -1)
+                        MEMORY(30, 131072, AT(2), -1) "]}",
+                    &trace);
+    cr_assert_eq(tp_trace_memory(&trace, NULL), TP_OK);
+    cr_assert_gt(trace.memory_peaks.count, 0);
+    cr_expect_eq(trace.memory_peaks.rows[0].total_b, INT64_MAX);
+    trace_file_close(&trace);
+}
