@@ -297,7 +297,7 @@ function chart(points, finding, width) {
   if (base !== null) {
     svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
                              class: 'axis', 'stroke-dasharray': '4 3'}));
-    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, 'baseline'));
+    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, finding.words.baseline));
   }
   svg.append(draw('path', {class: 'axis', fill: 'none',
       d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
@@ -309,8 +309,8 @@ function chart(points, finding, width) {
     svg.append(dot);
     if (i === finding.iteration) {
       svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}));
-      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 70), y: y(v) + 14},
-                      'first bad'));
+      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 10 - 7 * finding.words.first.length),
+                               y: y(v) + 14}, finding.words.first));
     }
   }
   svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
@@ -339,34 +339,58 @@ async function enrich(node) {
   if (words && section_of('tensors'))
     place.append(make('p', {}, make('button', {type: 'button',
         onclick: () => filter('tensors', words)}, 'Show its tensors')));
-  await addSeries(place, of, labels);
+  await addSeries(place, of, Number(node.dataset.row));
   if (tensors) await tensors.distribution(place, Number(node.dataset.row));
 }
 
-async function addSeries(place, of, labels) {
-  const series = await load('series');
-  if (!series || !of('metric')) return;
-  const same = labels.filter((name) => series.at.has(name));
-  /* rules and series call the share of both sides differently */
-  const metric = of('metric') === 'total_overflow_ratio' ? 'overflow_ratio'
-                                                         : of('metric');
-  const points = series.rows.filter((one) =>
-      one[series.at.get('metric')] === metric &&
-      same.every((name) => one[series.at.get(name)] === of(name)))
-      .map((one) => [one[series.at.get('iteration')], one[series.at.get('value')]])
-      .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number')
-      .sort((a, b) => a[0] - b[0]);
-  if (points.length > 1)
+/* The rows of a table that are of one finding, in their order; they stand by
+ * finding. */
+function ofFinding(table, finding) {
+  const at = table.at.get('finding');
+  let low = 0, high = table.rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (table.rows[middle][at] < finding) low = middle + 1;
+    else high = middle;
+  }
+  let end = low;
+  while (end < table.rows.length && table.rows[end][at] === finding) end++;
+  return table.rows.slice(low, end);
+}
+
+/* What a chart of rates shows as the usual value, and where it begins. */
+const WORDS_OF_PLACES = {baseline: 'median of the place', first: 'first of the place'};
+const PLACES_RULES = ['sqnr', 'overflow', 'underflow'];
+
+/* The number of a finding over iterations, or why there is no such chart. */
+async function addSeries(place, of, finding) {
+  const series = await load('finding_series');
+  if (!series) return;
+  const at = (name) => series.at.get(name);
+  const rows = ofFinding(series, finding), metric = of('metric');
+  const points = rows
+      .map((row) => [row[at('iteration')], row[at('value')]])
+      .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number');
+  const lack = (words) => place.append(make('p', {class: 'soft'},
+      `No chart of ${metric || 'it'} over iterations: ${words}.`));
+  if (!rows.length) lack('it is beyond the rows that are in this page');
+  else if (rows[0][at('note')]) lack(rows[0][at('note')]);
+  else if (!points.length) lack('it is infinite throughout');
+  else if (points.length < 2)
+    lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
+  else
     place.append(make('figure', {class: 'shares'},
-        make('figcaption', {}, `${of('metric')} over iterations`),
-        chart(points, {metric: of('metric'), baseline: of('baseline'),
-                       iteration: of('iteration')}, widthOf(place))));
+        make('figcaption', {}, `${metric} over iterations`),
+        chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
+                       words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
+                           : {baseline: 'baseline', first: 'first bad'}},
+              widthOf(place))));
 }
 
 /* --- the page ----------------------------------------------------------------- */
 
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
-    CELLS_MOST, widthOf, narrow, scope: () => scope,
+    CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
     onWiden: (tell) => widened.push(tell),
     replaceView: (name, view) => views.set(name, view)});
 

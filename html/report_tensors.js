@@ -144,8 +144,7 @@ async function distribution(place, finding) {
   if (!table) return;
   const at = (name) => table.at.get(name);
   const sets = new Map();
-  for (const row of table.rows) {
-    if (row[at('finding')] !== finding) continue;
+  for (const row of page.ofFinding(table, finding)) {
     const when = row[at('when')];
     if (!sets.has(when)) sets.set(when, []);
     sets.get(when).push({iteration: row[at('iteration')], count: row[at('count')],

@@ -40,6 +40,18 @@ values()
     esac
 }
 
+# evidence NAME REPORT TABLES: what findings of a page stand on.
+evidence()
+{
+    echo "== $1, what findings stand on"
+    "$python" "$srcdir/tests/browser/finding_page.py" "$2" "$3"
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
 # look_trace NAME FOLDER: drives the page of traces in it, or of a comparison.
 look_trace()
 {
@@ -60,6 +72,11 @@ cd "$work" || exit 99
 "$TPROF" --tensor_dir "$logs" --output_dir run --quiet
 look tensors run/report.html
 values run
+"$TPROF" --tensor_dir "$logs" --min_sqnr 60 --output_dir sqnr --no_plots --quiet
+evidence 'SQNR' sqnr/report.html sqnr/summary.h5
+"$TPROF" "$srcdir/testdata/checkpoint_faults" --output_dir faults --no_plots \
+    --quiet
+evidence 'no iterations' faults/report.html faults/summary.h5
 "$TPROF" trace "$srcdir/testdata/traces" --output_dir trace --quiet
 look_trace trace trace
 "$TPROF" trace "$srcdir/testdata/traces/own/ranks" --output_dir ranks \
