@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_tensors.js and report_traces.js have what only pages of
- * tensors and of traces have. Rows stand in the page as
- * base64 of deflated JSON, a list a row, and are unpacked when their table is
- * opened. Only rows that can be seen are in the document, so that 50 000 of
- * them scroll; without this script the first rows of each table stand there.
+ * each finding; report_evidence.js leads from findings to rows,
+ * report_tensors.js and report_traces.js have what only pages of tensors and of
+ * traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
+ * and are unpacked when their table is opened. Only rows that can be seen are in
+ * the document, so that 50 000 of them scroll; without this script the first
+ * rows of each table stand there.
  * Everything that came from a file becomes text, never markup.
  */
 'use strict';
@@ -264,11 +265,15 @@ function narrow(to) {
   else for (const tell of widened) tell();
 }
 
-async function filter(name, words) {
+/* Leads to the rows of a table that meet a filter, the largest of a column
+ * first. */
+async function filter(name, words, by) {
   const view = await open(name);
   if (!view) return;
   if (scope) narrow(null);
   view.filter.value = words;
+  if (by && view.table.at.has(by)) view.order = {at: view.table.at.get(by), sign: -1};
+  view.heads();
   view.apply();
   section_of(name).scrollIntoView();
   view.filter.focus({preventScroll: true});
@@ -322,9 +327,6 @@ function chart(points, finding, width) {
   return svg;
 }
 
-const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
-    'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
-
 async function enrich(node) {
   const findings = await load('findings');
   const place = node.querySelector('.chart');
@@ -332,13 +334,7 @@ async function enrich(node) {
   place.dataset.drawn = 'true';
   const row = findings.rows[Number(node.dataset.row)];
   const of = (name) => findings.at.has(name) ? row[findings.at.get(name)] : null;
-  const labels = PLACE.filter((name) => findings.at.has(name));
-  const words = labels.filter((name) => of(name) !== null && of(name) !== '')
-      .filter((name) => !/\s/.test(String(of(name))))
-      .map((name) => `${name}=${of(name)}`).join(' ');
-  if (words && section_of('tensors'))
-    place.append(make('p', {}, make('button', {type: 'button',
-        onclick: () => filter('tensors', words)}, 'Show its tensors')));
+  await evidence.add(place, of);
   await addSeries(place, of, Number(node.dataset.row));
   if (tensors) await tensors.distribution(place, Number(node.dataset.row));
 }
@@ -389,6 +385,8 @@ async function addSeries(place, of, finding) {
 
 /* --- the page ----------------------------------------------------------------- */
 
+const evidence = evidencePage({make, load, parse, filter,
+    has: (name) => !!section_of(name)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
     CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
     onWiden: (tell) => widened.push(tell),

@@ -82,9 +82,25 @@ look_trace trace trace
 "$TPROF" trace "$srcdir/testdata/traces/own/ranks" --output_dir ranks \
     --no_plots --quiet
 look_trace ranks ranks
+evidence traces trace/trace_report.html trace/trace.h5
+evidence ranks ranks/trace_report.html ranks/trace.h5
 "$TPROF" compare "$srcdir/testdata/msprobe/step0" \
     "$srcdir/testdata/msprobe/step1" --output_dir compare --quiet
 look compare compare/compare_report.html
+evidence compare compare/compare_report.html compare/compare.h5
+"$TPROF" compare "$srcdir/testdata/content/whole" \
+    "$srcdir/testdata/content/swapped" --match content --output_dir content \
+    --no_plots --quiet
+evidence 'compare by content' content/compare_report.html content/compare.h5
+cp -r "$srcdir/testdata/msprobe/step1" hurt
+chmod -R u+w hurt
+rm hurt/*/dump_tensor_data/Torch.add.0.forward.input.0.pt
+: > hurt/proc4711/dump_tensor_data/orphan.pt
+"$TPROF" dump hurt --output_dir hurt_dump --no_plots --quiet
+evidence 'dump, damaged' hurt_dump/dump_report.html hurt_dump/dump.h5
+"$TPROF" replay "$srcdir/testdata/msprobe/step1" --output_dir replay \
+    --no_plots --quiet
+evidence replay replay/replay_report.html replay/replay.h5
 for step in 0 1; do
     "$python" "$srcdir/tests/browser/names.py" dump \
         "$srcdir/testdata/msprobe/step$step" "odd$step"

@@ -3,8 +3,10 @@
 """What findings of a page stand on: finding_page.py PAGE H5
 
 Each finding of tensors has a chart of its number, whose points are those of
-/series or, of SQNR, of the casts, or says why it has none. Exit status 77: no
-playwright, chromium or h5py, 1: a check failed.
+/series or, of SQNR, of the casts, or says why it has none. Each finding leads
+by key to rows of a table, as many as it says, that have its labels, its call or
+its trace, or says that there are none. Exit status 77: no playwright, chromium
+or h5py, 1: a check failed.
 """
 import math
 import os
@@ -93,6 +95,69 @@ def charts(page, file):
     return drawn
 
 
+def rows_of(page, name):
+    """Of an open table, as far as they are drawn: dicts of texts."""
+    place = f'details[data-table="{name}"]'
+    return page.eval_on_selector(place, """node => {
+        const names = [...node.querySelectorAll('th')].map(
+            cell => cell.textContent.replace(/ [[▲▼].*/, ''));
+        return [...node.querySelectorAll('tbody tr:not(.space)')].map(row =>
+            Object.fromEntries([...row.cells].map(
+                (cell, i) => [names[i], cell.textContent])));
+    }""")
+
+
+def belongs(finding, row, traces):
+    """Whether a row is of the tensor, the call or the trace of a finding."""
+    names = finding.dtype.names
+    if "tensor" in row:  # of casts and axes, which name the tensor's row
+        return True
+    if "trace" in row and "file" in names:
+        return traces[int(row["trace"])] == text_of(finding["file"])
+    for name in LABELS + ("step", "order"):
+        if name in row and name in names and finding[name] not in (-1, b""):
+            if row[name] != str(text_of(finding[name])):
+                return False
+    if "name_a" in row and "order" in names and finding["order"] == -1:
+        return row["problem"] != ""
+    return True
+
+
+def leads(page, file):
+    """By key from each finding to its rows."""
+    led, alone, tables = 0, 0, set()
+    traces = [text_of(row["file"]) for row in file["ranks"][:]] \
+        if "ranks" in file and "file" in file["ranks"].dtype.names else []
+    for number, finding in enumerate(file["findings"][:60]):
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        tools = node.locator(".chart > p.tools")
+        tools.wait_for()
+        buttons = tools.locator("button")
+        words = f"finding {number}"
+        if buttons.count() == 0:
+            alone += 1
+            check("No table" in tools.inner_text(), f"{words}: says nothing")
+        for i in range(buttons.count()):
+            said = re.match(r"Show its (?:(\d+) rows|row) of (\S+)$",
+                            buttons.nth(i).inner_text())
+            count, name = int(said.group(1) or 1), said.group(2)
+            buttons.nth(i).focus()
+            page.keyboard.press("Enter")
+            place = f'details[data-table="{name}"]'
+            page.wait_for_function(
+                "place => document.activeElement.matches("
+                "`${place} input[type=search]`)", arg=place)
+            shown = page.inner_text(f"{place} [role=status]").split()[0]
+            check(int(shown) == count > 0, f"{words}: {shown} rows of {count}")
+            for row in rows_of(page, name):
+                check(belongs(finding, row, traces), f"{words}: {name} {row}")
+            tables.add(name)
+            led += 1
+    print(f"{led} ways from findings to {' '.join(sorted(tables))}; "
+          f"{alone} without")
+
+
 def main():
     with sync_playwright() as run, h5py.File(sys.argv[2]) as file:
         browser = run.chromium.launch(executable_path=CHROMIUM,
@@ -101,6 +166,7 @@ def main():
         page.goto("file://" + os.path.abspath(sys.argv[1]))
         if "finding_series" in file:
             charts(page, file)
+        leads(page, file)
         browser.close()
     print("failed" if failed else "passed")
     sys.exit(1 if failed else 0)
