@@ -52,19 +52,39 @@ static int severity_of(const char *word)
     return 0;
 }
 
+/* What the evidence says of a number that it begins with: "std 1239, was 0.17
+ * \u00b1 0.0005 in the 16 iterations before". */
+static const char *const told[] = {"baseline", "spread", NULL};
+
+static bool begins_with_metric(const struct tp_table *table)
+{
+    const char *metric = text_in(table, 0, "metric");
+    const char *evidence = text_in(table, 0, "evidence");
+    const size_t length = strlen(metric);
+    const char *behind = strstr(evidence, ": "); /* of tensors together    */
+    for (int i = 0; i < 2 && length && evidence; i++) {
+        if (strncmp(evidence, metric, length) == 0 && evidence[length] == ' ')
+            return true;
+        evidence = behind ? behind + 2 : NULL;
+    }
+    return false;
+}
+
 /* The other columns of a finding, as far as they say something. */
 static void add_facts(struct tp_html_page *page, const struct tp_table *table,
                       size_t row)
 {
     struct tp_text *html = &page->findings;
     struct tp_text cell = {0};
+    const bool twice = begins_with_metric(table);
     tp_text_add(html, "<dl>");
     for (size_t i = 0; i < table->column_count; i++) {
         const struct tp_column *column = &table->columns[i];
         tp_text_clear(&cell);
         tp_html_cell(&cell, table, row, column);
         html->failed |= cell.failed;
-        if (tp_text_is_one_of(column->name, apart) || cell.length == 0)
+        if (tp_text_is_one_of(column->name, apart) || cell.length == 0 ||
+            (twice && tp_text_is_one_of(column->name, told)))
             continue;
         tp_text_add(html, "<dt>");
         tp_html_text(html, column->name);

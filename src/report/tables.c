@@ -126,7 +126,7 @@ static const struct tp_column finding_columns[] = {
     FINDING(value, "metric"),
     FINDING(baseline, "metric"),
     FINDING(spread, "metric"),
-    FINDING(deviation, "spread"),
+    FINDING(deviation, "spread of /baselines"),
     FINDING(evidence, ""),
     FINDING(suggestion, ""),
     FINDING(consequences, "1"),

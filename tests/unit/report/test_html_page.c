@@ -317,6 +317,46 @@ Test(html_page, says_first_what_was_read_and_what_is_worst)
     tp_html_page_clear(&page);
 }
 
+struct measured {
+    const char *severity, *rule, *metric;
+    double value, baseline, spread;
+    const char *evidence;
+};
+
+static const struct tp_column measured_columns[] = {
+    TP_COLUMN(struct measured, severity, ""),
+    TP_COLUMN(struct measured, rule, ""),
+    TP_COLUMN(struct measured, metric, ""),
+    TP_COLUMN(struct measured, value, "metric"),
+    TP_COLUMN(struct measured, baseline, "metric"),
+    TP_COLUMN(struct measured, spread, "metric"),
+    TP_COLUMN(struct measured, evidence, ""),
+};
+
+/* A baseline that the evidence begins with is not told again. */
+Test(html_page, a_baseline_is_told_once)
+{
+    static const struct measured found[] = {
+        {"high", "onset", "std", 9, 2, 0.5, "std 9, was 2 \u00b1 0.5 before"},
+        {"high", "onset", "std", 9, 2, 0.5, "mean of 3 tensors: std 9, was 2"},
+        {"high", "onset", "std", 9, 2, 0.5, "stddev 9"},
+        {"high", "onset", "std", 9, 2, 0.5, "NaN: none before"},
+        {"high", "onset", "", 9, 2, 0.5, " 9"},
+    };
+    static const size_t told[] = {0, 0, 1, 1, 1};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const struct tp_table findings =
+            TP_TABLE_OF("findings", measured_columns, &found[i], 1);
+        struct tp_html_page page = {.full = "summary.h5"};
+        cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+        const char *text = tp_text_get(&page.findings);
+        cr_expect_eq(count_of(text, "<dt>baseline</dt>"), told[i], "%zu", i);
+        cr_expect_eq(count_of(text, "<dt>spread</dt>"), told[i], "%zu", i);
+        cr_expect_eq(count_of(text, "<dt>value</dt>"), 1);
+        tp_html_page_clear(&page);
+    }
+}
+
 Test(html_page, without_anything)
 {
     const struct tp_html_words words = {.title = "t",
