@@ -123,12 +123,39 @@ static void add_source(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "</pre>");
 }
 
-/* The beginning of the evidence: what stands in the list. */
+/* Bytes of the first statement of a text: up to a full stop, that included, or
+ * to a semicolon, outside of brackets. */
+static size_t statement_of(const char *text)
+{
+    size_t i = 0;
+    for (int depth = 0; text[i]; i++) {
+        const char c = text[i];
+        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+        if (depth > 0 || text[i + 1] != ' ')
+            continue;
+        if (c == ';')
+            return i;
+        if (c == '.' && text[i + 2] >= 'A' && text[i + 2] <= 'Z')
+            return i + 1;
+    }
+    return i;
+}
+
+/* The first statements of the evidence, none of them cut: what stands in the
+ * list. */
 static void add_gist(struct tp_text *html, const char *evidence)
 {
-    enum { GIST = 180 }; /* bytes: two lines of a wide window              */
+    enum { GIST = 240 }; /* bytes: about two lines of a wide window        */
     struct tp_text gist = {0};
-    tp_text_printable_cut(&gist, evidence, GIST);
+    size_t length = statement_of(evidence);
+    while (evidence[length]) {
+        const size_t behind = length + strspn(evidence + length, "; ");
+        const size_t next = behind + statement_of(evidence + behind);
+        if (next > GIST || next == length)
+            break;
+        length = next;
+    }
+    tp_text_bytes(&gist, evidence, length);
     tp_text_add(html, "<span class=\"gist\">");
     tp_html_text(html, tp_text_get(&gist));
     tp_text_add(html, "</span>");

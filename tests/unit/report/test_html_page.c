@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -315,6 +316,46 @@ Test(html_page, says_first_what_was_read_and_what_is_worst)
     cr_expect_null(strstr(text, "id=\"map\""));
     tp_text_clear(&html);
     tp_html_page_clear(&page);
+}
+
+/* What stands in the list is made of whole statements, however long one is. */
+Test(html_page, no_sentence_is_cut)
+{
+    static const struct {
+        const char *evidence, *gist;
+    } texts[] = {
+        {"short", ">short<"},
+        {"it grew (from 1; to 2); one; two",
+         ">it grew (from 1; to 2); one; two<"},
+        {"It is 3.5 of L4. Called at x.py: a; b", "a; b<"},
+        {"", "><"},
+        {"LONG; more", ">LONG<"},
+        {"First of it. LONG. More", ">First of it.<"},
+        {"first of it; LONG; more", ">first of it<"},
+    };
+    char word[300 + 1];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = 0;
+    word[0] = 'X';
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char evidence[700] = "", gist[700] = "";
+        const char *const wanted[] = {texts[i].evidence, texts[i].gist};
+        char *const made[] = {evidence, gist};
+        for (int k = 0; k < 2; k++) {
+            const char *long_one = strstr(wanted[k], "LONG");
+            const int before = long_one ? (int)(long_one - wanted[k]) : 699;
+            snprintf(made[k], 700, "%.*s%s%s", before, wanted[k],
+                     long_one ? word : "", long_one ? long_one + 4 : "");
+        }
+        const struct finding found = {"low", "rule", evidence, "", ""};
+        const struct tp_table findings =
+            TP_TABLE_OF("findings", finding_columns, &found, 1);
+        struct tp_html_page page = {.full = "summary.h5"};
+        cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+        cr_expect_not_null(strstr(tp_text_get(&page.first), gist), "<%s> in %s",
+                           gist, tp_text_get(&page.first));
+        tp_html_page_clear(&page);
+    }
 }
 
 struct measured {
