@@ -513,9 +513,11 @@ static void add_tensor_parts(struct tp_text *html,
     if (page->formats)
         tp_text_add(html, "<h2 id=\"formats\">Formats</h2>\n<p>The ratio of "
                           "signal to quantisation error (SQNR) of each place "
-                          "in each format, and the format to take; the tables "
-                          "quantization_groups and recommendations have "
-                          "more.</p>\n<div id=\"formats-view\"></div>\n");
+                          "in each format, over all elements of its tensors "
+                          "together or of the worst tensor alone, and what "
+                          "overflows or underflows; the format to take, and "
+                          "why. The tables quantization_groups and "
+                          "recommendations have more.</p>\n<div id=\"formats-view\"></div>\n");
 }
 
 enum tp_status tp_html_page_write(const struct tp_html_page *page,

@@ -75,15 +75,28 @@ def heat(page, file):
 
 
 def formats(page, file):
+    """Each number that the cells can have; what overflows stands beside."""
+    for number, unit, of in (("sqnr_db", "dB", 1), ("sqnr_worst_db", "dB", 1),
+                             ("overflow_ratio", "%", 100),
+                             ("underflow_ratio", "%", 100)):
+        page.select_option("#formats-view select >> nth=2", number)
+        format_cells(page, file, number, unit, of)
+    page.select_option("#formats-view select >> nth=2", "sqnr_db")
+
+
+def format_cells(page, file, number, unit, of):
     head = page.eval_on_selector_all(
         "#formats-view th", "nodes => nodes.map(n => n.textContent)")
-    names = [re.sub(r" \[dB\]$", "", name) for name in head]
+    names = [re.sub(rf" \[{unit}\]$", "", name) for name in head]
     groups = [row for row in file["quantization_groups"][:]
               if row["group_by"] == b"operation/tensor_name" and
               row["tensor_scale"] == b"none"]
     wanted = {(row["operation"].decode(), row["tensor_name"].decode(),
-               row["format"].decode()): float(row["sqnr_db"])
+               row["format"].decode()): of * float(row[number])
               for row in groups}
+    over = {(row["operation"].decode(), row["tensor_name"].decode(),
+             row["format"].decode()): float(row["overflow_ratio"])
+            for row in groups}
     seen = 0
     for cells_ in page.eval_on_selector_all(
             "#formats-view tbody tr",
@@ -95,11 +108,15 @@ def formats(page, file):
                 continue
             text = row[name].replace("exact", "inf")
             check(text == "inf" and wanted[key] == float("inf") or
-                  abs(float(text) - wanted[key]) < 0.051,
-                  f"{key}: {text} of {wanted[key]}")
+                  abs(float(text) - wanted[key]) < (
+                      0.051 if unit == "dB" else 1e-3 * wanted[key] + 1e-9),
+                  f"{number}, {key}: {text} of {wanted[key]}")
+            said = re.search(rf"(^|; ){name} ([0-9.e-]+) %, ",
+                             row.get("overflows", ""))
+            check(bool(said) == (over[key] > 0), f"{key}: overflows, {row}")
             seen += 1
     check(seen == len(wanted), f"{seen} of {len(wanted)} casts")
-    print(f"formats: {seen} casts")
+    print(f"formats, {number}: {seen} casts")
 
 
 def distribution(page, file):
