@@ -250,19 +250,49 @@ async function open(name) {
   return views.get(name);
 }
 
-/* Narrows all tables, or shows all of them again. */
 const widened = [];
+const leadTo = (id, words) => make('button', {type: 'button',
+    onclick: () => document.getElementById(id).scrollIntoView()}, words);
+const showAll = () =>
+    make('button', {type: 'button', onclick: () => narrow(null)}, 'Show all');
+
+/* Only the findings that are of the scope stand in their list, and a line above
+ * it says so; what is being looked at stays where it is. */
+async function narrowFindings() {
+  const head = document.getElementById('findings');
+  const map = document.getElementById('map');
+  const table = head && await load('findings');
+  if (!table) return;
+  const of = scope && scope.of(table), all = document.querySelectorAll('details.finding');
+  const before = map.getBoundingClientRect().top;
+  document.documentElement.style.overflowAnchor = 'none';
+  let left = 0;
+  for (const node of all) {
+    const row = table.rows[Number(node.dataset.row)];
+    node.hidden = !!of && !(row && of.holds(row));
+    left += !node.hidden;
+  }
+  let told = document.getElementById('findings-scope');
+  if (!told) {
+    told = make('div', {id: 'findings-scope', role: 'status', class: 'tools'});
+    head.after(told);
+  }
+  told.replaceChildren(...(of ? [`${left} of ${all.length} findings: ${of.words}. `,
+                                 showAll()] : []));
+  scrollBy(0, map.getBoundingClientRect().top - before);
+}
+
+/* Narrows findings and all tables, or shows all of them again. */
 function narrow(to) {
   scope = to;
   for (const view of views.values()) view.apply();
   const line = document.getElementById('scope');
   line.replaceChildren();
   if (to)
-    line.append(`Below: only ${to.words}. `,
-        make('button', {type: 'button', onclick: () => document
-            .getElementById('tables').scrollIntoView()}, 'To the tables'),
-        make('button', {type: 'button', onclick: () => narrow(null)}, 'Show all'));
+    line.append(`Findings and tables: only ${to.words}. `,
+        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'));
   else for (const tell of widened) tell();
+  return narrowFindings();
 }
 
 /* Leads to the rows of a table that meet a filter, the largest of a column
@@ -270,7 +300,7 @@ function narrow(to) {
 async function filter(name, words, by) {
   const view = await open(name);
   if (!view) return;
-  if (scope) narrow(null);
+  if (scope) await narrow(null);
   view.filter.value = words;
   if (by && view.table.at.has(by)) view.order = {at: view.table.at.get(by), sign: -1};
   view.heads();

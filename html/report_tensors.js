@@ -346,7 +346,7 @@ class Heat {
     this.key.textContent = this.measure.severity
         ? 'A dot: no finding begins there. '
         : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
-    this.key.append('A cell narrows all tables below to its tensors; once more, or ' +
+    this.key.append('A cell narrows findings and tables to its tensors; once more, or ' +
                     'the button of the line below, shows all again.');
   }
 }

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-3sBnzXlqrjoh5RJ+gTfapbV9W5bxOsl98dJqcnxBeeY="
+    "sha256-3NRPmOnOszWRydGT8lVfYyYUosTa//T6ioIUrY5HwtE="
 
 #endif

@@ -517,7 +517,8 @@ static void add_tensor_parts(struct tp_text *html,
                           "together or of the worst tensor alone, and what "
                           "overflows or underflows; the format to take, and "
                           "why. The tables quantization_groups and "
-                          "recommendations have more.</p>\n<div id=\"formats-view\"></div>\n");
+                          "recommendations have more.</p>\n"
+                          "<div id=\"formats-view\"></div>\n");
 }
 
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
