@@ -22,6 +22,16 @@ grep -o '<p class="lead">.*</p>' $page
 grep -o 'line 2 ' $page | head -n 1
 grep -c '<script>alert' $page
 grep -o 'cut.py</td>.*' $page | head -n 1
+# the worst of all files first, then by file and line
+must tprof-analyze check "$srcdir/testdata/check" --output_dir all --quiet \
+    --format json > all.json
+grep -o 'class="badge [a-z]*"' all/check_report.html | uniq
+[ "$(grep -c '"rule"' all.json)" = \
+    "$(grep -c 'details class="finding"' all/check_report.html)" ] ||
+    echo "findings are missing"
+# the last heading is of the first that is not high
+sed '/badge medium/,$d' all/check_report.html | grep '^<h3>' | sed '$d' |
+    sort -c && echo "by file"
 # what cannot be written is said, and nothing is left
 mkdir full
 chmod 500 full
