@@ -169,7 +169,9 @@ static enum tp_status make_page(const struct tp_options *options,
                                 struct tp_error *err)
 {
     const size_t scripts = check->list.count;
-    struct tp_html_page page = {.files = scripts};
+    struct tp_html_page page = {.files = scripts,
+                                .lang = check->lang == TP_CHECK_ZH ? "zh-Hans"
+                                                                   : NULL};
     struct tp_text sentence = {0};
     tp_text_add(&sentence, "%zu %s in %zu of %zu %s", rows->finding_count,
                 rows->finding_count == 1 ? "finding" : "findings", rows->with,

@@ -123,6 +123,35 @@ static void add_source(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "</pre>");
 }
 
+/* Where what is not in English begins: behind the colon before the first letter
+ * that no English text has; the end: nowhere. */
+static size_t foreign_part(const char *text)
+{
+    size_t first = 0, begin = 0;
+    while (text[first] && (unsigned char)text[first] < 0x80)
+        first++;
+    for (size_t i = 0; text[first] && i + 1 < first; i++)
+        if (text[i] == ':' && text[i + 1] == ' ')
+            begin = i + 2;
+    return text[first] ? begin : first;
+}
+
+/* A text of a finding or the report, the part in another language marked. */
+static void add_told(struct tp_text *html, const char *lang, const char *text)
+{
+    const size_t begin = lang ? foreign_part(text) : strlen(text);
+    struct tp_text head = {0};
+    tp_text_bytes(&head, text, begin);
+    tp_html_text(html, tp_text_get(&head));
+    html->failed |= head.failed;
+    tp_text_clear(&head);
+    if (!text[begin])
+        return;
+    tp_text_add(html, "<span lang=\"%s\">", lang);
+    tp_html_text(html, text + begin);
+    tp_text_add(html, "</span>");
+}
+
 /* Bytes of the first statement of a text: up to a full stop, that included, or
  * to a semicolon, outside of brackets. */
 static size_t statement_of(const char *text)
@@ -143,7 +172,8 @@ static size_t statement_of(const char *text)
 
 /* The first statements of the evidence, none of them cut: what stands in the
  * list. */
-static void add_gist(struct tp_text *html, const char *evidence)
+static void add_gist(struct tp_text *html, const char *lang,
+                     const char *evidence)
 {
     enum { GIST = 240 }; /* bytes: about two lines of a wide window        */
     struct tp_text gist = {0};
@@ -157,7 +187,7 @@ static void add_gist(struct tp_text *html, const char *evidence)
     }
     tp_text_bytes(&gist, evidence, length);
     tp_text_add(html, "<span class=\"gist\">");
-    tp_html_text(html, tp_text_get(&gist));
+    add_told(html, lang, tp_text_get(&gist));
     tp_text_add(html, "</span>");
     html->failed |= gist.failed;
     tp_text_clear(&gist);
@@ -201,7 +231,7 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
         html->length--;
         tp_text_add(html, ": ");
     }
-    add_gist(html, text_in(table, 0, "evidence"));
+    add_gist(html, page->lang, text_in(table, 0, "evidence"));
     page->findings.failed |= html->failed;
 }
 
@@ -228,15 +258,15 @@ static void add_finding(struct tp_html_page *page,
     tp_html_text(html, rule_in(table, row));
     tp_text_add(html, "</b> ");
     add_place(html, table);
-    add_gist(html, evidence);
+    add_gist(html, page->lang, evidence);
     tp_text_add(html, "</summary>\n<div>");
     add_source(html, table);
     tp_text_add(html, "<p>");
-    tp_html_text(html, evidence);
+    add_told(html, page->lang, evidence);
     tp_text_add(html, "</p>");
     if (*suggestion) {
         tp_text_add(html, "<p><b>What to do:</b> ");
-        tp_html_text(html, suggestion);
+        add_told(html, page->lang, suggestion);
         tp_text_add(html, "</p>");
     }
     tp_text_add(html, "<div class=\"chart\"></div>");
@@ -521,6 +551,29 @@ static void add_tensor_parts(struct tp_text *html,
                           "<div id=\"formats-view\"></div>\n");
 }
 
+/* The report as text, its lines marked one by one. */
+static void add_report(struct tp_text *html, const char *lang,
+                       const char *report)
+{
+    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
+    if (!lang)
+        tp_html_lines(html, report);
+    while (lang && *report) {
+        const size_t length = strcspn(report, "\n");
+        struct tp_text line = {0};
+        tp_text_bytes(&line, report, length);
+        add_told(html, lang, tp_text_get(&line));
+        html->failed |= line.failed;
+        tp_text_clear(&line);
+        report += length;
+        if (*report) {
+            tp_text_add(html, "\n");
+            report++;
+        }
+    }
+    tp_text_add(html, "</pre>\n");
+}
+
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
                                   const struct tp_html_words *words,
                                   struct tp_text *html, struct tp_error *err)
@@ -541,9 +594,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
                     "digits.</p>\n",
                     page->full);
     tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
-    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
-    tp_html_lines(html, words->report);
-    tp_text_add(html, "</pre>\n");
+    add_report(html, page->lang, words->report);
     const enum tp_status status = add_gallery(html, words, err);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);

@@ -21,6 +21,8 @@ struct tp_html_page {
     char *folder;         /* absolute, where the page will be, owned; NULL:
                              files are not looked for                      */
     uint64_t files;       /* that were read; 0: not told                   */
+    const char *lang;     /* of what in findings and in the report is not in
+                             English, as BCP 47; NULL: all of them are     */
     struct tp_text first; /* the worst finding, markup                     */
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */

@@ -358,6 +358,39 @@ Test(html_page, no_sentence_is_cut)
     }
 }
 
+/* What is not English is marked: not what stands before it, nor English. */
+Test(html_page, another_language_is_marked)
+{
+    static const struct finding found[] = {
+        {"low", "r", "a title: b: x\u503c", "\u503c", ""},
+        {"low", "r", "English: only", "do", ""}};
+    const struct tp_table findings =
+        TP_TABLE_OF("findings", finding_columns, found, 2);
+    const struct tp_html_words words = {.title = "t",
+                                        .tool_version = "1",
+                                        .folder = ".",
+                                        .report = "line\n \u503c\n\nend"};
+    for (int marked = 0; marked < 2; marked++) {
+        struct tp_html_page page = {.lang = marked ? "zh-Hans" : NULL};
+        struct tp_text html = {0};
+        cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+        cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+        const char *text = tp_text_get(&html);
+        /* the first sentence, its list, its paragraph, the advice, a line */
+        cr_expect_eq(count_of(text, "lang=\"zh-Hans\""), marked ? 5 : 0);
+        cr_expect_eq(count_of(text, "<html lang=\"en\">"), 1);
+        cr_expect_not_null(strstr(
+            text, marked
+                      ? "<p>a title: b: <span lang=\"zh-Hans\">x\u503c</span>"
+                      : "<p>a title: b: x\u503c</p>"));
+        cr_expect_not_null(strstr(
+            text, marked ? "line\n<span lang=\"zh-Hans\"> \u503c</span>\n\nend<"
+                         : "line\n \u503c\n\nend<"));
+        tp_text_clear(&html);
+        tp_html_page_clear(&page);
+    }
+}
+
 struct measured {
     const char *severity, *rule, *metric;
     double value, baseline, spread;
