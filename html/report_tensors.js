@@ -238,10 +238,23 @@ function sqnrs(tensors, casts) {
       .map((row) => [tensors.rows[row[at('tensor')]], number(row[at('sqnr_db')])]);
   const target = tensors.at.get('target_format');
   const one = (id, words, wanted) => ({id, words, table: tensors, low: true,
-                                       values: values(wanted)});
+                                       source: casts, values: values(wanted)});
   return [one('sqnr', 'SQNR in the target format, dB: lowest', (row) => row[target]),
           ...distinct(casts.rows.map((row) => row[at('format')])).map((format) =>
               one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, () => format))];
+}
+
+/* What a measure does not know, where its table is cut in the page. */
+function cutOf(measure, tensors) {
+  const source = measure.source || measure.table;
+  const all = source.rows.length;
+  if (!(source.total > all)) return '';
+  const words = `Of the first ${all} of ${source.total} `;
+  if (source === tensors) return `${words}tensors only. `;
+  if (!measure.source) return `${words}rows only. `;
+  const last = source.rows[all - 1][source.at.get('tensor')];
+  return `${words}casts only, those of tensors 0 to ${last} of ${tensors.total}: ` +
+      'a cell of later ones is empty. ';
 }
 
 /* The worst value of each cell, and how many there are. */
@@ -346,7 +359,8 @@ class Heat {
     this.key.textContent = this.measure.severity
         ? 'A dot: no finding begins there. '
         : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
-    this.key.append('A cell narrows findings and tables to its tensors; once more, or ' +
+    this.key.append(cutOf(this.measure, this.tensors),
+                    'A cell narrows findings and tables to its tensors; once more, or ' +
                     'the button of the line below, shows all again.');
   }
 }
@@ -392,10 +406,6 @@ async function map(place) {
            ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
   page.onWiden(() => heat.press(null));
   show();
-  const cut = Number(place.dataset.rows || 0);
-  if (cut > tensors.rows.length)
-    place.append(make('p', {class: 'soft'},
-        `Of the first ${tensors.rows.length} of ${cut} tensors.`));
 }
 
 /* --- formats -------------------------------------------------------------------- */
@@ -489,6 +499,9 @@ async function formats(place) {
   place.append(make('div', {class: 'tools'}, make('label', {}, 'By', by),
       make('label', {}, 'Scale of the tensor', scale),
       make('label', {}, 'Number', what)), body);
+  if (groups.total > groups.rows.length)
+    place.prepend(make('p', {class: 'soft'}, `Of the first ${groups.rows.length} of ` +
+        `${groups.total} rows of quantization_groups only: places of later ones are not here.`));
   show();
 }
 

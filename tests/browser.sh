@@ -118,6 +118,9 @@ look "tensors, names of files" 'out"put/report.html'
 "$python" "$srcdir/tests/browser/names.py" weights - weights
 "$TPROF" tensors weights --output_dir odd_weights --no_plots --quiet
 look "tensors, names of tensors" odd_weights/report.html
+"$python" "$srcdir/tests/browser/names.py" many 7200 many_weights
+"$TPROF" tensors many_weights --output_dir many_casts --no_plots --quiet
+values many_casts
 "$TPROF" check "$srcdir/testdata/check" --output_dir check --quiet
 look check check/check_report.html
 "$python" "$srcdir/tests/browser/names.py" scripts - scripts

@@ -348,8 +348,7 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed);
-    if (strcmp(table->name, "tensors") == 0)
-        page->tensors = table->row_count;
+    page->tensors |= strcmp(table->name, "tensors") == 0;
     page->formats |= strcmp(table->name, "quantization_groups") == 0;
     return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
                                                         : TP_OK;
@@ -536,10 +535,8 @@ static void add_tensor_parts(struct tp_text *html,
                              const struct tp_html_page *page)
 {
     if (page->tensors)
-        tp_text_add(html,
-                    "<div id=\"map\" data-rows=\"%zu\"></div>\n"
-                    "<div id=\"scope\" role=\"status\"></div>\n",
-                    page->tensors);
+        tp_text_add(html, "<div id=\"map\"></div>\n"
+                          "<div id=\"scope\" role=\"status\"></div>\n");
     if (page->formats)
         tp_text_add(html, "<h2 id=\"formats\">Formats</h2>\n<p>The ratio of "
                           "signal to quantisation error (SQNR) of each place "

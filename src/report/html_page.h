@@ -32,7 +32,7 @@ struct tp_html_page {
     size_t found;            /* findings                                   */
     const char *script;      /* that the last one is in; borrowed while the
                                 findings are added                         */
-    size_t tensors;          /* rows of that table, of which a map is drawn */
+    bool tensors;            /* there are some, of which a map is drawn     */
     bool formats;            /* formats were simulated                     */
     bool judged;             /* there is a table of findings, if empty     */
 };
