@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_tensors.js and report_traces.js have what only pages of
- * tensors and of traces have. Rows stand in the page as
- * base64 of deflated JSON, a list a row, and are unpacked when their table is
- * opened. Only rows that can be seen are in the document, so that 50 000 of
- * them scroll; without this script the first rows of each table stand there.
+ * each finding; report_evidence.js leads from findings to rows,
+ * report_tensors.js and report_traces.js have what only pages of tensors and of
+ * traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
+ * and are unpacked when their table is opened. Only rows that can be seen are in
+ * the document, so that 50 000 of them scroll; without this script the first
+ * rows of each table stand there.
  * Everything that came from a file becomes text, never markup.
  */
 'use strict';
@@ -249,26 +250,60 @@ async function open(name) {
   return views.get(name);
 }
 
-/* Narrows all tables, or shows all of them again. */
 const widened = [];
+const leadTo = (id, words) => make('button', {type: 'button',
+    onclick: () => document.getElementById(id).scrollIntoView()}, words);
+const showAll = () =>
+    make('button', {type: 'button', onclick: () => narrow(null)}, 'Show all');
+
+/* Only the findings that are of the scope stand in their list, and a line above
+ * it says so; what is being looked at stays where it is. */
+async function narrowFindings() {
+  const head = document.getElementById('findings');
+  const map = document.getElementById('map');
+  const table = head && await load('findings');
+  if (!table) return;
+  const of = scope && scope.of(table), all = document.querySelectorAll('details.finding');
+  const before = map.getBoundingClientRect().top;
+  document.documentElement.style.overflowAnchor = 'none';
+  let left = 0;
+  for (const node of all) {
+    const row = table.rows[Number(node.dataset.row)];
+    node.hidden = !!of && !(row && of.holds(row));
+    left += !node.hidden;
+  }
+  let told = document.getElementById('findings-scope');
+  if (!told) {
+    told = make('div', {id: 'findings-scope', role: 'status', class: 'tools'});
+    head.after(told);
+  }
+  told.replaceChildren(...(of ? [`${left} of ${all.length} findings: ${of.words}. `,
+                                 showAll()] : []));
+  scrollBy(0, map.getBoundingClientRect().top - before);
+}
+
+/* Narrows findings and all tables, or shows all of them again. */
 function narrow(to) {
   scope = to;
   for (const view of views.values()) view.apply();
   const line = document.getElementById('scope');
   line.replaceChildren();
   if (to)
-    line.append(`Below: only ${to.words}. `,
-        make('button', {type: 'button', onclick: () => document
-            .getElementById('tables').scrollIntoView()}, 'To the tables'),
-        make('button', {type: 'button', onclick: () => narrow(null)}, 'Show all'));
+    line.append(`Findings and tables: only ${to.words}. `,
+        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'));
   else for (const tell of widened) tell();
+  return narrowFindings();
 }
 
-async function filter(name, words) {
+/* Leads to the rows of a table that meet a filter, the largest of a column
+ * first. */
+async function filter(name, words, by) {
   const view = await open(name);
   if (!view) return;
-  if (scope) narrow(null);
+  if (scope) await narrow(null);
   view.filter.value = words;
+  if (by && view.table.at.has(by)) view.order = {at: view.table.at.get(by), sign: -1};
+  view.heads();
   view.apply();
   section_of(name).scrollIntoView();
   view.filter.focus({preventScroll: true});
@@ -297,7 +332,7 @@ function chart(points, finding, width) {
   if (base !== null) {
     svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
                              class: 'axis', 'stroke-dasharray': '4 3'}));
-    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, 'baseline'));
+    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, finding.words.baseline));
   }
   svg.append(draw('path', {class: 'axis', fill: 'none',
       d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
@@ -309,8 +344,8 @@ function chart(points, finding, width) {
     svg.append(dot);
     if (i === finding.iteration) {
       svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}));
-      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 70), y: y(v) + 14},
-                      'first bad'));
+      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 10 - 7 * finding.words.first.length),
+                               y: y(v) + 14}, finding.words.first));
     }
   }
   svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
@@ -322,9 +357,6 @@ function chart(points, finding, width) {
   return svg;
 }
 
-const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
-    'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
-
 async function enrich(node) {
   const findings = await load('findings');
   const place = node.querySelector('.chart');
@@ -332,41 +364,61 @@ async function enrich(node) {
   place.dataset.drawn = 'true';
   const row = findings.rows[Number(node.dataset.row)];
   const of = (name) => findings.at.has(name) ? row[findings.at.get(name)] : null;
-  const labels = PLACE.filter((name) => findings.at.has(name));
-  const words = labels.filter((name) => of(name) !== null && of(name) !== '')
-      .filter((name) => !/\s/.test(String(of(name))))
-      .map((name) => `${name}=${of(name)}`).join(' ');
-  if (words && section_of('tensors'))
-    place.append(make('p', {}, make('button', {type: 'button',
-        onclick: () => filter('tensors', words)}, 'Show its tensors')));
-  await addSeries(place, of, labels);
+  await evidence.add(place, of);
+  await addSeries(place, of, Number(node.dataset.row));
   if (tensors) await tensors.distribution(place, Number(node.dataset.row));
 }
 
-async function addSeries(place, of, labels) {
-  const series = await load('series');
-  if (!series || !of('metric')) return;
-  const same = labels.filter((name) => series.at.has(name));
-  /* rules and series call the share of both sides differently */
-  const metric = of('metric') === 'total_overflow_ratio' ? 'overflow_ratio'
-                                                         : of('metric');
-  const points = series.rows.filter((one) =>
-      one[series.at.get('metric')] === metric &&
-      same.every((name) => one[series.at.get(name)] === of(name)))
-      .map((one) => [one[series.at.get('iteration')], one[series.at.get('value')]])
-      .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number')
-      .sort((a, b) => a[0] - b[0]);
-  if (points.length > 1)
+/* The rows of a table that are of one finding, in their order; they stand by
+ * finding. */
+function ofFinding(table, finding) {
+  const at = table.at.get('finding');
+  let low = 0, high = table.rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (table.rows[middle][at] < finding) low = middle + 1;
+    else high = middle;
+  }
+  let end = low;
+  while (end < table.rows.length && table.rows[end][at] === finding) end++;
+  return table.rows.slice(low, end);
+}
+
+/* What a chart of rates shows as the usual value, and where it begins. */
+const WORDS_OF_PLACES = {baseline: 'median of the place', first: 'first of the place'};
+const PLACES_RULES = ['sqnr', 'overflow', 'underflow'];
+
+/* The number of a finding over iterations, or why there is no such chart. */
+async function addSeries(place, of, finding) {
+  const series = await load('finding_series');
+  if (!series) return;
+  const at = (name) => series.at.get(name);
+  const rows = ofFinding(series, finding), metric = of('metric');
+  const points = rows
+      .map((row) => [row[at('iteration')], row[at('value')]])
+      .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number');
+  const lack = (words) => place.append(make('p', {class: 'soft'},
+      `No chart of ${metric || 'it'} over iterations: ${words}.`));
+  if (!rows.length) lack('it is beyond the rows that are in this page');
+  else if (rows[0][at('note')]) lack(rows[0][at('note')]);
+  else if (!points.length) lack('it is infinite throughout');
+  else if (points.length < 2)
+    lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
+  else
     place.append(make('figure', {class: 'shares'},
-        make('figcaption', {}, `${of('metric')} over iterations`),
-        chart(points, {metric: of('metric'), baseline: of('baseline'),
-                       iteration: of('iteration')}, widthOf(place))));
+        make('figcaption', {}, `${metric} over iterations`),
+        chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
+                       words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
+                           : {baseline: 'baseline', first: 'first bad'}},
+              widthOf(place))));
 }
 
 /* --- the page ----------------------------------------------------------------- */
 
+const evidence = evidencePage({make, load, parse, filter,
+    has: (name) => !!section_of(name)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
-    CELLS_MOST, widthOf, narrow, scope: () => scope,
+    CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
     onWiden: (tell) => widened.push(tell),
     replaceView: (name, view) => views.set(name, view)});
 

@@ -144,8 +144,7 @@ async function distribution(place, finding) {
   if (!table) return;
   const at = (name) => table.at.get(name);
   const sets = new Map();
-  for (const row of table.rows) {
-    if (row[at('finding')] !== finding) continue;
+  for (const row of page.ofFinding(table, finding)) {
     const when = row[at('when')];
     if (!sets.has(when)) sets.set(when, []);
     sets.get(when).push({iteration: row[at('iteration')], count: row[at('count')],
@@ -239,10 +238,23 @@ function sqnrs(tensors, casts) {
       .map((row) => [tensors.rows[row[at('tensor')]], number(row[at('sqnr_db')])]);
   const target = tensors.at.get('target_format');
   const one = (id, words, wanted) => ({id, words, table: tensors, low: true,
-                                       values: values(wanted)});
+                                       source: casts, values: values(wanted)});
   return [one('sqnr', 'SQNR in the target format, dB: lowest', (row) => row[target]),
           ...distinct(casts.rows.map((row) => row[at('format')])).map((format) =>
               one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, () => format))];
+}
+
+/* What a measure does not know, where its table is cut in the page. */
+function cutOf(measure, tensors) {
+  const source = measure.source || measure.table;
+  const all = source.rows.length;
+  if (!(source.total > all)) return '';
+  const words = `Of the first ${all} of ${source.total} `;
+  if (source === tensors) return `${words}tensors only. `;
+  if (!measure.source) return `${words}rows only. `;
+  const last = source.rows[all - 1][source.at.get('tensor')];
+  return `${words}casts only, those of tensors 0 to ${last} of ${tensors.total}: ` +
+      'a cell of later ones is empty. ';
 }
 
 /* The worst value of each cell, and how many there are. */
@@ -347,7 +359,8 @@ class Heat {
     this.key.textContent = this.measure.severity
         ? 'A dot: no finding begins there. '
         : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
-    this.key.append('A cell narrows all tables below to its tensors; once more, or ' +
+    this.key.append(cutOf(this.measure, this.tensors),
+                    'A cell narrows findings and tables to its tensors; once more, or ' +
                     'the button of the line below, shows all again.');
   }
 }
@@ -393,18 +406,40 @@ async function map(place) {
            ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
   page.onWiden(() => heat.press(null));
   show();
-  const cut = Number(place.dataset.rows || 0);
-  if (cut > tensors.rows.length)
-    place.append(make('p', {class: 'soft'},
-        `Of the first ${tensors.rows.length} of ${cut} tensors.`));
 }
 
 /* --- formats -------------------------------------------------------------------- */
 
 const PLACES = ['quant_type', 'layer_type', 'layer_idx', 'operation', 'tensor_name'];
 
+/* What stands in the cells: a column, what it is of, and how it is written. */
+const NUMBERS = [
+  {id: 'sqnr_db', words: 'SQNR of all elements together', unit: 'dB'},
+  {id: 'sqnr_worst_db', words: 'SQNR of the worst tensor', unit: 'dB'},
+  {id: 'overflow_ratio', words: 'overflow: share of the elements', unit: '%'},
+  {id: 'underflow_ratio', words: 'underflow: share of the elements', unit: '%'},
+  {id: 'subnormal_ratio', words: 'subnormal: share of the elements', unit: '%'},
+  {id: 'saturated_block_ratio', words: 'saturated blocks: share of all', unit: '%'},
+];
+
+function numberText(value, unit) {
+  if (value === undefined || Number.isNaN(value)) return null;
+  if (unit === '%') return Number((100 * value).toPrecision(4));
+  return Number.isFinite(value) ? Number(value.toFixed(1)) : 'exact';
+}
+
+/* Which formats a place overflows, and what becomes of those elements. */
+function overflowsOf(groups, rows) {
+  const of = (row, name) => row[groups.at.get(name)];
+  return rows.filter((row) => number(of(row, 'overflow_ratio')) > 0).map((row) => {
+    const lost = of(row, 'nonfinite_out');
+    return `${of(row, 'format')} ${percent(of(row, 'overflow_ratio'))}` +
+        (lost > 0 ? `, ${lost} to Inf or NaN` : ', saturates');
+  }).join('; ');
+}
+
 /* Places down, formats over, what is recommended beside. */
-function formatTable(groups, advised, by, scale) {
+function formatTable(groups, advised, by, scale, what) {
   const of = (table, row, name) => row[table.at.get(name)];
   const mine = groups.rows.filter((row) => of(groups, row, 'group_by') === by &&
                                   of(groups, row, 'tensor_scale') === scale);
@@ -419,23 +454,23 @@ function formatTable(groups, advised, by, scale) {
   const places = new Map();
   for (const row of mine) {
     if (!places.has(key(groups, row))) places.set(key(groups, row), new Map([['row', row]]));
-    places.get(key(groups, row)).set(of(groups, row, 'format'),
-                                     number(of(groups, row, 'sqnr_db')));
+    places.get(key(groups, row)).set(of(groups, row, 'format'), row);
   }
+  const over = [...places.values()].map((place) => overflowsOf(groups,
+      formats.map((name) => place.get(name)).filter(Boolean)));
   const columns = [...named.map((name) => ({name, unit: '', number: name === 'layer_idx'})),
       {name: 'tensors', unit: '', number: true},
       ...(tells ? [{name: 'recommended', unit: ''}, {name: 'because', unit: ''}] : []),
-      ...formats.map((name) => ({name, unit: 'dB', number: true}))];
-  const rows = [...places].map(([id, place]) => {
+      ...formats.map((name) => ({name, unit: what.unit, number: true})),
+      ...(over.some(Boolean) ? [{name: 'overflows', unit: ''}] : [])];
+  const rows = [...places].map(([id, place], i) => {
     const row = place.get('row'), told = advice.get(id);
     return [...named.map((name) => of(groups, row, name)), of(groups, row, 'tensors'),
         ...(tells ? [told ? of(advised, told, 'advice') : '',
                        told ? of(advised, told, 'reason') : ''] : []),
-        ...formats.map((name) => {
-          const value = place.get(name);
-          return value === undefined || Number.isNaN(value) ? null
-              : Number.isFinite(value) ? Number(value.toFixed(1)) : 'exact';
-        })];
+        ...formats.map((name) => place.has(name)
+            ? numberText(number(of(groups, place.get(name), what.id)), what.unit) : null),
+        ...(over.some(Boolean) ? [over[i]] : [])];
   });
   return {name: 'formats', columns, rows,
           at: new Map(columns.map((column, i) => [column.name, i]))};
@@ -448,16 +483,25 @@ async function formats(place) {
   const values = (name) => distinct(groups.rows.map((row) => row[groups.at.get(name)]));
   const option = (words) => make('option', {value: words}, words);
   const body = make('div', {class: 'view'});
+  const numbers = NUMBERS.filter(({id}) => groups.at.has(id) &&
+      groups.rows.some((row) => !Number.isNaN(number(row[groups.at.get(id)]))));
   const show = () => page.replaceView('formats',
-      new View(formatTable(groups, advised, by.value, scale.value), body));
+      new View(formatTable(groups, advised, by.value, scale.value,
+                           numbers[what.selectedIndex]), body));
   const told = (by) => !!advised &&
       advised.rows.some((row) => row[advised.at.get('group_by')] === by);
   const kinds = values('group_by')
       .sort((a, b) => told(b) - told(a) || a.length - b.length);
   const by = make('select', {onchange: show}, ...kinds.map(option));
   const scale = make('select', {onchange: show}, ...values('tensor_scale').map(option));
+  const what = make('select', {onchange: show},
+      ...numbers.map(({id, words}) => make('option', {value: id}, words)));
   place.append(make('div', {class: 'tools'}, make('label', {}, 'By', by),
-      make('label', {}, 'Scale of the tensor', scale)), body);
+      make('label', {}, 'Scale of the tensor', scale),
+      make('label', {}, 'Number', what)), body);
+  if (groups.total > groups.rows.length)
+    place.prepend(make('p', {class: 'soft'}, `Of the first ${groups.rows.length} of ` +
+        `${groups.total} rows of quantization_groups only: places of later ones are not here.`));
   show();
 }
 

@@ -43,6 +43,18 @@ values()
     count $? "$1, what tables have"
 }
 
+# evidence NAME REPORT TABLES: what findings of a page stand on.
+evidence()
+{
+    echo "== $1, what findings stand on"
+    "$python" "$srcdir/tests/browser/finding_page.py" "$2" "$3"
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
 # look_trace NAME FOLDER: drives the page of traces in it, or of a comparison.
 look_trace()
 {
@@ -59,14 +71,35 @@ cd "$work" || exit 99
 "$TPROF" --tensor_dir "$logs" --output_dir run --quiet
 look tensors run/report.html
 values run
+"$TPROF" --tensor_dir "$logs" --min_sqnr 60 --output_dir sqnr --no_plots --quiet
+evidence 'SQNR' sqnr/report.html sqnr/summary.h5
+"$TPROF" "$srcdir/testdata/checkpoint_faults" --output_dir faults --no_plots \
+    --quiet
+evidence 'no iterations' faults/report.html faults/summary.h5
 "$TPROF" trace "$srcdir/testdata/traces" --output_dir trace --quiet
 look_trace trace trace
 "$TPROF" trace "$srcdir/testdata/traces/own/ranks" --output_dir ranks \
     --no_plots --quiet
 look_trace ranks ranks
+evidence traces trace/trace_report.html trace/trace.h5
+evidence ranks ranks/trace_report.html ranks/trace.h5
 "$TPROF" compare "$srcdir/testdata/msprobe/step0" \
     "$srcdir/testdata/msprobe/step1" --output_dir compare --quiet
 look compare compare/compare_report.html
+evidence compare compare/compare_report.html compare/compare.h5
+"$TPROF" compare "$srcdir/testdata/content/whole" \
+    "$srcdir/testdata/content/swapped" --match content --output_dir content \
+    --no_plots --quiet
+evidence 'compare by content' content/compare_report.html content/compare.h5
+cp -r "$srcdir/testdata/msprobe/step1" hurt
+chmod -R u+w hurt
+rm hurt/*/dump_tensor_data/Torch.add.0.forward.input.0.pt
+: > hurt/proc4711/dump_tensor_data/orphan.pt
+"$TPROF" dump hurt --output_dir hurt_dump --no_plots --quiet
+evidence 'dump, damaged' hurt_dump/dump_report.html hurt_dump/dump.h5
+"$TPROF" replay "$srcdir/testdata/msprobe/step1" --output_dir replay \
+    --no_plots --quiet
+evidence replay replay/replay_report.html replay/replay.h5
 for step in 0 1; do
     "$python" "$srcdir/tests/browser/names.py" dump \
         "$srcdir/testdata/msprobe/step$step" "odd$step"
@@ -84,6 +117,9 @@ look "tensors, names of files" 'out"put/report.html'
 "$python" "$srcdir/tests/browser/names.py" weights - weights
 "$TPROF" tensors weights --output_dir odd_weights --no_plots --quiet
 look "tensors, names of tensors" odd_weights/report.html
+"$python" "$srcdir/tests/browser/names.py" many 7200 many_weights
+"$TPROF" tensors many_weights --output_dir many_casts --no_plots --quiet
+values many_casts
 "$TPROF" check "$srcdir/testdata/check" --output_dir check --quiet
 look check check/check_report.html
 "$python" "$srcdir/tests/browser/names.py" scripts - scripts

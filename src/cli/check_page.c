@@ -27,7 +27,7 @@ struct script {
 };
 
 struct page_rows {
-    struct finding *findings; /* in the order of files and lines           */
+    struct finding *findings; /* worst first, then by file and line        */
     size_t finding_count;
     struct script *scripts;
     struct tp_arena arena; /* of their texts                               */
@@ -100,6 +100,22 @@ static void count_severity(struct script *script, enum tp_severity severity)
         script->low++;
 }
 
+/* The findings of one severity, in the order of files and lines. */
+static void add_findings(const struct tp_check *check,
+                         enum tp_severity severity, struct page_rows *rows)
+{
+    const struct tp_check_list *list = &check->list;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tp_check_file *file = &list->files[i];
+        for (size_t j = 0; j < file->findings.count; j++) {
+            const struct tp_check_finding *found = &file->findings.at[j];
+            if (found->severity == severity)
+                rows->findings[rows->finding_count++] =
+                    finding_of(rows, file, found, check->lang);
+        }
+    }
+}
+
 static enum tp_status make_rows(const struct tp_check *check,
                                 struct page_rows *rows, struct tp_error *err)
 {
@@ -119,13 +135,11 @@ static enum tp_status make_rows(const struct tp_check *check,
                                                  ? ""
                                                  : file->problem.message};
         rows->with += file->findings.count > 0;
-        for (size_t j = 0; j < file->findings.count; j++) {
-            const struct tp_check_finding *found = &file->findings.at[j];
-            rows->findings[rows->finding_count++] =
-                finding_of(rows, file, found, check->lang);
-            count_severity(script, found->severity);
-        }
+        for (size_t j = 0; j < file->findings.count; j++)
+            count_severity(script, file->findings.at[j].severity);
     }
+    for (int level = TP_SEVERITY_HIGH; level >= TP_SEVERITY_LOW; level--)
+        add_findings(check, (enum tp_severity)level, rows);
     return rows->arena.failed ? tp_fail_memory(err) : TP_OK;
 }
 
@@ -155,7 +169,9 @@ static enum tp_status make_page(const struct tp_options *options,
                                 struct tp_error *err)
 {
     const size_t scripts = check->list.count;
-    struct tp_html_page page = {.files = scripts};
+    struct tp_html_page page = {.files = scripts,
+                                .lang = check->lang == TP_CHECK_ZH ? "zh-Hans"
+                                                                   : NULL};
     struct tp_text sentence = {0};
     tp_text_add(&sentence, "%zu %s in %zu of %zu %s", rows->finding_count,
                 rows->finding_count == 1 ? "finding" : "findings", rows->with,

@@ -27,6 +27,7 @@ struct session {
     struct tp_dump_findings findings;
     bool fix; /* handler_type                                              */
     struct tp_fixes fixes;
+    struct tp_text verdict, sentence; /* of the page                       */
 };
 
 /* --- what to do ----------------------------------------------------------- */
@@ -200,6 +201,18 @@ static struct tp_replay_report report_of(const struct session *s)
                                          s->frame.options->input_count};
 }
 
+/* What the head of the page says. */
+static enum tp_status judge(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    const struct tp_replay_report report = report_of(s);
+    tp_report_replay_head(&report, s->frame.damaged, &s->verdict, &s->sentence);
+    s->frame.verdict = tp_text_get(&s->verdict);
+    s->frame.sentence = tp_text_get(&s->sentence);
+    return s->verdict.failed || s->sentence.failed ? tp_fail_memory(err)
+                                                   : TP_OK;
+}
+
 /* free_benchmark.csv as msprobe writes it, replay_coverage.csv as we do. */
 static enum tp_status write_tables(const struct session *s,
                                    struct tp_error *err)
@@ -273,6 +286,8 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_text_clear(&s->verdict);
+    tp_text_clear(&s->sentence);
     tp_dump_findings_clear(&s->findings);
     tp_fixes_clear(&s->fixes);
     tp_replay_results_clear(&s->results);
@@ -291,6 +306,7 @@ int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
                    "replay_fix.csv"},
         .check = check,
         .read = replay,
+        .judge = judge,
         .write = write_results,
         .draw = draw,
         .text = add_text,

@@ -54,7 +54,8 @@ static struct tp_results results_of(const struct tp_tensor_session *s)
                                .monitor = &s->monitor,
                                .incidents = &s->incidents,
                                .findings = &s->findings,
-                               .finding_bins = &s->finding_bins};
+                               .finding_bins = &s->finding_bins,
+                               .finding_series = &s->finding_series};
 }
 
 static void replace_figures(struct tp_text *names)
@@ -163,6 +164,9 @@ enum tp_status tp_tensor_judge(void *session, struct tp_error *err)
     if (status == TP_OK)
         status = tp_finding_bins_make(&s->run, &s->monitor, &s->findings,
                                       &s->finding_bins, err);
+    if (status == TP_OK)
+        status = tp_finding_series_make(&s->run, &s->monitor, &s->findings,
+                                        &s->finding_series, err);
     for (size_t i = 0; i < s->run.skipped_count; i++)
         s->frame.damaged |= s->run.skipped[i].damage;
     s->frame.worst = tp_findings_worst(&s->findings);
@@ -207,6 +211,7 @@ void tp_tensor_clear(void *session)
     struct tp_tensor_session *s = session;
     tp_check_clear(&s->scripts);
     tp_finding_bins_clear(&s->finding_bins);
+    tp_finding_series_clear(&s->finding_series);
     tp_findings_clear(&s->findings);
     tp_incidents_clear(&s->incidents);
     tp_monitor_clear(&s->monitor);

@@ -8,6 +8,7 @@
 #include "quant/quant_groups.h"
 #include "report/report.h"
 #include "rules/finding_bins.h"
+#include "rules/finding_series.h"
 #include "tensors/group.h"
 #include "tensors/pairs.h"
 
@@ -29,6 +30,7 @@ struct tp_tensor_session {
     struct tp_incidents incidents;
     struct tp_findings findings;
     struct tp_finding_bins finding_bins;
+    struct tp_finding_series finding_series;
     struct tp_check scripts; /* of --scripts */
 };
 

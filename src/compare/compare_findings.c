@@ -236,8 +236,10 @@ static enum tp_status find_parting(struct finder *f)
         tp_compare_row_a(&f->comparison->pairs[call->pair], row)->name;
     const uint64_t before = equal_before(f, call);
     const char *equal =
-        before ? text(f, "All %" PRIu64 " calls before it are equal", before)
-               : "It is the first call";
+        before > 1
+            ? text(f, "All %" PRIu64 " calls before it are equal", before)
+        : before   ? "The one call before it is equal"
+                   : "It is the first call";
     finding->count = places;
     finding->pair = call->pair;
     finding->row = (size_t)(row - f->comparison->pairs[call->pair].rows);

@@ -245,12 +245,22 @@ static void say_nonfinite(const struct finder *f,
                      "function is defined: a logarithm or root of a negative "
                      "number, zero times infinity."}};
     const enum origin origin = origin_of(f, row);
+    const uint64_t nans = row->verdict.nans;
+    const char *some = nans == 0 || nans == row->nonfinite
+                           ? ""
+                           : tp_arena_format(&f->findings->arena,
+                                             ", %" PRIu64 " of them NaN,",
+                                             nans);
     finding->evidence = tp_arena_format(
         &f->findings->arena,
-        "%" PRIu64 " elements of its results, %" PRIu64
-        " of them NaN, are no numbers, in fp64 either, of arguments that are "
-        "all finite: %s.%s",
-        row->nonfinite, row->verdict.nans, texts[origin].what, where(f, row));
+        "%" PRIu64 " element%s of its results%s %s %s, in fp64 either, of "
+        "arguments that are all finite: %s.%s",
+        row->nonfinite, row->nonfinite == 1 ? "" : "s", some,
+        row->nonfinite == 1 ? "is" : "are",
+        nans == row->nonfinite ? "NaN"
+        : nans == 0            ? "infinite"
+                               : "no numbers",
+        texts[origin].what, where(f, row));
     finding->suggestion = texts[origin].advice;
 }
 

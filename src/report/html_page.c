@@ -52,19 +52,39 @@ static int severity_of(const char *word)
     return 0;
 }
 
+/* What the evidence says of a number that it begins with: "std 1239, was 0.17
+ * \u00b1 0.0005 in the 16 iterations before". */
+static const char *const told[] = {"baseline", "spread", NULL};
+
+static bool begins_with_metric(const struct tp_table *table)
+{
+    const char *metric = text_in(table, 0, "metric");
+    const char *evidence = text_in(table, 0, "evidence");
+    const size_t length = strlen(metric);
+    const char *behind = strstr(evidence, ": "); /* of tensors together    */
+    for (int i = 0; i < 2 && length && evidence; i++) {
+        if (strncmp(evidence, metric, length) == 0 && evidence[length] == ' ')
+            return true;
+        evidence = behind ? behind + 2 : NULL;
+    }
+    return false;
+}
+
 /* The other columns of a finding, as far as they say something. */
 static void add_facts(struct tp_html_page *page, const struct tp_table *table,
                       size_t row)
 {
     struct tp_text *html = &page->findings;
     struct tp_text cell = {0};
+    const bool twice = begins_with_metric(table);
     tp_text_add(html, "<dl>");
     for (size_t i = 0; i < table->column_count; i++) {
         const struct tp_column *column = &table->columns[i];
         tp_text_clear(&cell);
         tp_html_cell(&cell, table, row, column);
         html->failed |= cell.failed;
-        if (tp_text_is_one_of(column->name, apart) || cell.length == 0)
+        if (tp_text_is_one_of(column->name, apart) || cell.length == 0 ||
+            (twice && tp_text_is_one_of(column->name, told)))
             continue;
         tp_text_add(html, "<dt>");
         tp_html_text(html, column->name);
@@ -103,14 +123,71 @@ static void add_source(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "</pre>");
 }
 
-/* The beginning of the evidence: what stands in the list. */
-static void add_gist(struct tp_text *html, const char *evidence)
+/* Where what is not in English begins: behind the colon before the first letter
+ * that no English text has; the end: nowhere. */
+static size_t foreign_part(const char *text)
 {
-    enum { GIST = 180 }; /* bytes: two lines of a wide window              */
+    size_t first = 0, begin = 0;
+    while (text[first] && (unsigned char)text[first] < 0x80)
+        first++;
+    for (size_t i = 0; text[first] && i + 1 < first; i++)
+        if (text[i] == ':' && text[i + 1] == ' ')
+            begin = i + 2;
+    return text[first] ? begin : first;
+}
+
+/* A text of a finding or the report, the part in another language marked. */
+static void add_told(struct tp_text *html, const char *lang, const char *text)
+{
+    const size_t begin = lang ? foreign_part(text) : strlen(text);
+    struct tp_text head = {0};
+    tp_text_bytes(&head, text, begin);
+    tp_html_text(html, tp_text_get(&head));
+    html->failed |= head.failed;
+    tp_text_clear(&head);
+    if (!text[begin])
+        return;
+    tp_text_add(html, "<span lang=\"%s\">", lang);
+    tp_html_text(html, text + begin);
+    tp_text_add(html, "</span>");
+}
+
+/* Bytes of the first statement of a text: up to a full stop, that included, or
+ * to a semicolon, outside of brackets. */
+static size_t statement_of(const char *text)
+{
+    size_t i = 0;
+    for (int depth = 0; text[i]; i++) {
+        const char c = text[i];
+        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+        if (depth > 0 || text[i + 1] != ' ')
+            continue;
+        if (c == ';')
+            return i;
+        if (c == '.' && text[i + 2] >= 'A' && text[i + 2] <= 'Z')
+            return i + 1;
+    }
+    return i;
+}
+
+/* The first statements of the evidence, none of them cut: what stands in the
+ * list. */
+static void add_gist(struct tp_text *html, const char *lang,
+                     const char *evidence)
+{
+    enum { GIST = 240 }; /* bytes: about two lines of a wide window        */
     struct tp_text gist = {0};
-    tp_text_printable_cut(&gist, evidence, GIST);
+    size_t length = statement_of(evidence);
+    while (evidence[length]) {
+        const size_t behind = length + strspn(evidence + length, "; ");
+        const size_t next = behind + statement_of(evidence + behind);
+        if (next > GIST || next == length)
+            break;
+        length = next;
+    }
+    tp_text_bytes(&gist, evidence, length);
     tp_text_add(html, "<span class=\"gist\">");
-    tp_html_text(html, tp_text_get(&gist));
+    add_told(html, lang, tp_text_get(&gist));
     tp_text_add(html, "</span>");
     html->failed |= gist.failed;
     tp_text_clear(&gist);
@@ -154,7 +231,7 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
         html->length--;
         tp_text_add(html, ": ");
     }
-    add_gist(html, text_in(table, 0, "evidence"));
+    add_gist(html, page->lang, text_in(table, 0, "evidence"));
     page->findings.failed |= html->failed;
 }
 
@@ -181,15 +258,15 @@ static void add_finding(struct tp_html_page *page,
     tp_html_text(html, rule_in(table, row));
     tp_text_add(html, "</b> ");
     add_place(html, table);
-    add_gist(html, evidence);
+    add_gist(html, page->lang, evidence);
     tp_text_add(html, "</summary>\n<div>");
     add_source(html, table);
     tp_text_add(html, "<p>");
-    tp_html_text(html, evidence);
+    add_told(html, page->lang, evidence);
     tp_text_add(html, "</p>");
     if (*suggestion) {
         tp_text_add(html, "<p><b>What to do:</b> ");
-        tp_html_text(html, suggestion);
+        add_told(html, page->lang, suggestion);
         tp_text_add(html, "</p>");
     }
     tp_text_add(html, "<div class=\"chart\"></div>");
@@ -271,8 +348,7 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed);
-    if (strcmp(table->name, "tensors") == 0)
-        page->tensors = table->row_count;
+    page->tensors |= strcmp(table->name, "tensors") == 0;
     page->formats |= strcmp(table->name, "quantization_groups") == 0;
     return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
                                                         : TP_OK;
@@ -459,16 +535,40 @@ static void add_tensor_parts(struct tp_text *html,
                              const struct tp_html_page *page)
 {
     if (page->tensors)
-        tp_text_add(html,
-                    "<div id=\"map\" data-rows=\"%zu\"></div>\n"
-                    "<div id=\"scope\" role=\"status\"></div>\n",
-                    page->tensors);
+        tp_text_add(html, "<div id=\"map\"></div>\n"
+                          "<div id=\"scope\" role=\"status\"></div>\n");
     if (page->formats)
         tp_text_add(html, "<h2 id=\"formats\">Formats</h2>\n<p>The ratio of "
                           "signal to quantisation error (SQNR) of each place "
-                          "in each format, and the format to take; the tables "
-                          "quantization_groups and recommendations have "
-                          "more.</p>\n<div id=\"formats-view\"></div>\n");
+                          "in each format, over all elements of its tensors "
+                          "together or of the worst tensor alone, and what "
+                          "overflows or underflows; the format to take, and "
+                          "why. The tables quantization_groups and "
+                          "recommendations have more.</p>\n"
+                          "<div id=\"formats-view\"></div>\n");
+}
+
+/* The report as text, its lines marked one by one. */
+static void add_report(struct tp_text *html, const char *lang,
+                       const char *report)
+{
+    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
+    if (!lang)
+        tp_html_lines(html, report);
+    while (lang && *report) {
+        const size_t length = strcspn(report, "\n");
+        struct tp_text line = {0};
+        tp_text_bytes(&line, report, length);
+        add_told(html, lang, tp_text_get(&line));
+        html->failed |= line.failed;
+        tp_text_clear(&line);
+        report += length;
+        if (*report) {
+            tp_text_add(html, "\n");
+            report++;
+        }
+    }
+    tp_text_add(html, "</pre>\n");
 }
 
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
@@ -491,9 +591,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
                     "digits.</p>\n",
                     page->full);
     tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
-    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
-    tp_html_lines(html, words->report);
-    tp_text_add(html, "</pre>\n");
+    add_report(html, page->lang, words->report);
     const enum tp_status status = add_gallery(html, words, err);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);

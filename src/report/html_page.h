@@ -21,6 +21,8 @@ struct tp_html_page {
     char *folder;         /* absolute, where the page will be, owned; NULL:
                              files are not looked for                      */
     uint64_t files;       /* that were read; 0: not told                   */
+    const char *lang;     /* of what in findings and in the report is not in
+                             English, as BCP 47; NULL: all of them are     */
     struct tp_text first; /* the worst finding, markup                     */
     struct tp_text findings; /* markup                                     */
     struct tp_text tables;   /* the same                                   */
@@ -30,7 +32,7 @@ struct tp_html_page {
     size_t found;            /* findings                                   */
     const char *script;      /* that the last one is in; borrowed while the
                                 findings are added                         */
-    size_t tensors;          /* rows of that table, of which a map is drawn */
+    bool tensors;            /* there are some, of which a map is drawn     */
     bool formats;            /* formats were simulated                     */
     bool judged;             /* there is a table of findings, if empty     */
 };

@@ -136,7 +136,7 @@ static void add_columns(struct tp_text *json, const struct tp_table *table)
         tp_text_add(json, ",\"number\":%s}",
                     is_number(&table->columns[i]) ? "true" : "false");
     }
-    tp_text_add(json, "],\"rows\":[");
+    tp_text_add(json, "],\"total\":%zu,\"rows\":[", table->row_count);
 }
 
 static void add_rows(struct tp_text *json, const struct tp_table *window,

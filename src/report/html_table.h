@@ -20,9 +20,10 @@ void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
 
 /*
  * Appends the rows as an inert script element with data-rows="NAME": base64 of
- * the deflated JSON {name, columns: [{name, unit, number}], rows: [[...]]},
- * with numbers of seven digits, null where there is none. As many rows as
- * `room` characters take, TP_HTML_ROWS at most: *rows. TP_E_MEMORY.
+ * the deflated JSON {name, columns: [{name, unit, number}], total, rows:
+ * [[...]]}, with numbers of seven digits, null where there is none. As many of
+ * the `total` rows as `room` characters take, TP_HTML_ROWS at most: *rows.
+ * TP_E_MEMORY.
  */
 enum tp_status tp_html_table_pack(struct tp_text *html,
                                   const struct tp_table *table, size_t room,

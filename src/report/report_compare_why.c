@@ -352,6 +352,17 @@ static void add_change(const struct tp_trace_comparison *comparison,
                 comparison->why_test_us / 1e3, comparison->why_base_us / 1e3);
 }
 
+/* What the largest change is to that of the whole: a part of it, more than it,
+ * since others take some back, or the opposite. */
+static void add_share(double all, double part, struct tp_text *text)
+{
+    const char *words = all * part <= 0 ? " in all, although"
+                        : fabs(part) > fabs(all)
+                            ? " in all, with others against"
+                            : ", of which";
+    tp_text_add(text, "%+.3f ms%s %+.3f ms: ", all / 1e3, words, part / 1e3);
+}
+
 void tp_compare_why_head(const struct tp_trace_comparison *comparison,
                          bool device, struct tp_text *change,
                          struct tp_text *cause)
@@ -367,9 +378,8 @@ void tp_compare_why_head(const struct tp_trace_comparison *comparison,
                     100 * TP_WHY_TOLD, comparison->why_per);
         return;
     }
-    tp_text_add(cause, "%+.3f ms, of which %+.3f ms: ",
-                (comparison->why_test_us - comparison->why_base_us) / 1e3,
-                row->change_us / 1e3);
+    add_share(comparison->why_test_us - comparison->why_base_us, row->change_us,
+              cause);
     add_cause(row, device, comparison->why_per, cause);
 }
 

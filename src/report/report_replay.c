@@ -259,6 +259,61 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
                       text);
 }
 
+/* "12 of 14 calls computed again, 2 not supported". */
+static void add_computed(const struct tp_replay_results *results,
+                         struct tp_text *text)
+{
+    static const char *const words[TP_REPLAY_STATES] = {
+        [TP_REPLAY_RANDOM] = "of random results",
+        [TP_REPLAY_UNSET] = "of results that nothing has set",
+        [TP_REPLAY_UNSUPPORTED] = "not supported",
+        [TP_REPLAY_UNREADABLE] = "with tensors that are absent or damaged",
+        [TP_REPLAY_OTHER] = "of no operator"};
+    const struct tp_replay_counts *forward = &results->counts;
+    const struct tp_replay_counts *backward = &results->backward;
+    const uint64_t calls = forward->calls + backward->calls;
+    tp_text_add(text, "%" PRIu64 " of %" PRIu64 " call%s computed again",
+                replayed(forward) + replayed(backward), calls,
+                calls == 1 ? "" : "s");
+    for (int i = TP_REPLAY_JUDGED + 1; i < TP_REPLAY_STATES; i++) {
+        const uint64_t count = forward->states[i] + backward->states[i];
+        if (count)
+            tp_text_add(text, ", %" PRIu64 " %s", count, words[i]);
+    }
+}
+
+/* "Torch.log.0.forward of step 1 and 2 other calls". */
+static void add_worst(const struct tp_dump_finding *worst, struct tp_text *text)
+{
+    tp_text_printable(text, worst->name);
+    if (worst->step >= 0)
+        tp_text_add(text, " of step %" PRId64, worst->step);
+    if (worst->rank >= 0)
+        tp_text_add(text, ", rank %" PRId64, worst->rank);
+    if (worst->count > 1)
+        tp_text_add(text, " and %" PRIu64 " other call%s", worst->count - 1,
+                    worst->count == 2 ? "" : "s");
+}
+
+void tp_report_replay_head(const struct tp_replay_report *report, bool damaged,
+                           struct tp_text *verdict, struct tp_text *sentence)
+{
+    const struct tp_replay_results *results = report->results;
+    const bool any = replayed(&results->counts) || replayed(&results->backward);
+    if (report->findings->count) {
+        tp_text_add(verdict, "%s", report->findings->rows[0].rule->help);
+        add_worst(&report->findings->rows[0], sentence);
+        tp_text_add(sentence, "; ");
+    } else {
+        tp_text_add(verdict, "%s", any ? "no result stands out"
+                                       : "no call was computed again");
+    }
+    add_computed(results, sentence);
+    if (damaged)
+        tp_text_add(sentence, "; the dump is damaged or incomplete, so that "
+                              "this is not all of it");
+}
+
 static void add_modes_json(const struct tp_replay_report *report,
                            struct tp_text *text)
 {

@@ -28,6 +28,12 @@ struct tp_replay_report {
 void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
                            bool color, struct tp_text *text);
 
+/* What a replay comes to, for the head of its page: the worst of its findings
+ * or that there is none, and of which calls that holds. `damaged`: parts of the
+ * dump could not be read. */
+void tp_report_replay_head(const struct tp_replay_report *report, bool damaged,
+                           struct tp_text *verdict, struct tp_text *sentence);
+
 /* The contents of replay_findings.json: {schema_version, calls, ...,
  * findings: [...]}. */
 void tp_report_replay_json(const struct tp_replay_report *report,

@@ -74,6 +74,15 @@ static const struct tp_column finding_bin_columns[] = {
     FINDING_BIN(upper, "value"), FINDING_BIN(count, "1"),
 };
 
+#define FINDING_POINT(member, unit) \
+    TP_COLUMN(struct tp_finding_point, member, unit)
+
+static const struct tp_column finding_point_columns[] = {
+    FINDING_POINT(finding, "1"),   FINDING_POINT(metric, ""),
+    FINDING_POINT(iteration, "1"), FINDING_POINT(value, "metric"),
+    FINDING_POINT(note, ""),
+};
+
 #define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)
 
 static const struct tp_column skipped_columns[] = {
@@ -117,7 +126,7 @@ static const struct tp_column finding_columns[] = {
     FINDING(value, "metric"),
     FINDING(baseline, "metric"),
     FINDING(spread, "metric"),
-    FINDING(deviation, "spread"),
+    FINDING(deviation, "spread of /baselines"),
     FINDING(evidence, ""),
     FINDING(suggestion, ""),
     FINDING(consequences, "1"),
@@ -194,6 +203,10 @@ void tp_run_tables_make(const struct tp_results *results,
         "histograms/findings", finding_bin_columns,
         COUNT_OF(finding_bin_columns),
         ROWS(results->finding_bins->rows, results->finding_bins->count)};
+    made[TP_TABLE_FINDING_SERIES] = (struct tp_table){
+        "finding_series", finding_point_columns,
+        COUNT_OF(finding_point_columns),
+        ROWS(results->finding_series->rows, results->finding_series->count)};
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);

@@ -6,6 +6,7 @@
 #include "incidents/incidents.h"
 #include "quant/quant_groups.h"
 #include "rules/finding_bins.h"
+#include "rules/finding_series.h"
 #include "rules/findings.h"
 #include "series/monitor.h"
 #include "tensors/group.h"
@@ -26,6 +27,7 @@ enum tp_run_table {
     TP_TABLE_SKIPPED,
     TP_TABLE_FINDINGS,
     TP_TABLE_FINDING_BINS,
+    TP_TABLE_FINDING_SERIES,
     TP_TABLE_QUANTIZATION,
     TP_TABLE_QUANT_GROUPS,
     TP_TABLE_RECOMMENDATIONS,
@@ -49,6 +51,7 @@ struct tp_results {
     const struct tp_incidents *incidents;
     const struct tp_findings *findings;
     const struct tp_finding_bins *finding_bins;
+    const struct tp_finding_series *finding_series;
 };
 
 /* The tables, and the columns they point to. */

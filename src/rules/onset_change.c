@@ -544,6 +544,13 @@ bool tp_onset_is_shared(const struct tp_onset *onset)
     return onset->series->kind == TP_SERIES_SHARED;
 }
 
+void tp_onset_usual(const struct tp_onset *onset, double *mean, double *std)
+{
+    const struct usual usual = find_usual(onset, onset->alarm->metric);
+    *mean = usual.count > 0 ? usual.mean : NAN;
+    *std = usual.count > 1 ? usual.std : NAN;
+}
+
 void tp_onset_add_change(const struct tp_onset *s, const struct tp_row *row,
                          struct tp_text *text)
 {

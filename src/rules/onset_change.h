@@ -28,6 +28,11 @@ bool tp_onset_is_shared(const struct tp_onset *onset);
 void tp_onset_add_change(const struct tp_onset *onset, const struct tp_row *row,
                          struct tp_text *text);
 
+/* What the metric that showed the change best was before it, as is said of it:
+ * mean and standard deviation of the last iterations before; NaN where there
+ * were none. */
+void tp_onset_usual(const struct tp_onset *onset, double *mean, double *std);
+
 /* Appends how many elements of a row with any are NaN or Inf. */
 void tp_onset_add_nonfinite(const struct tp_row *row, struct tp_text *text);
 

@@ -148,8 +148,7 @@ static enum tp_status add_finding(const struct tp_onset *s,
         finding->rank = -1;
     finding->metric = s->metric->name;
     finding->value = alarm->value;
-    finding->baseline = alarm->center;
-    finding->spread = alarm->spread;
+    tp_onset_usual(s, &finding->baseline, &finding->spread);
     finding->deviation = alarm->deviation;
     finding->excess =
         isnan(alarm->deviation) ? alarm->value : alarm->deviation / sigma;

@@ -232,7 +232,7 @@ const char *tp_trace_verdict_words(struct tp_trace_judged *judged,
         return tp_judge_text(judged,
                              "copies to or from the GPU that neither "
                              "computation nor communication hides take %.1f "
-                             "%% of the window, of which it is busy %.1f %%",
+                             "%% of the window; it is busy %.1f %% of it",
                              percent, busy);
     case TP_VERDICT_TURNS:
         return tp_trace_turns_words(judged, trace);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Inputs whose names are markup: names.py KIND SOURCE FOLDER
+"""Inputs whose names are markup, or many: names.py KIND SOURCE FOLDER
 
 `tensors` copies tensor files of SOURCE into FOLDER under these names. `weights`
 writes a model of safetensors whose tensors have them, each with a NaN. `dump`
 copies a dump of msprobe and adds to it calls, modules and lines of programs of
-these names. `scripts` writes scripts that have the names and a line with each.
+these names. `many` writes a model of SOURCE tensors of four elements in 90
+layers. `scripts` writes scripts that have the names and a line with each.
 """
 import json
 import os
@@ -59,8 +60,25 @@ def tensors(source, folder):
         shutil.copy(path, os.path.join(os.fsencode(folder), name))
 
 
-def weights(_, folder):
+def model(folder, header, data):
     """The format: length of the header, header, data."""
+    text = json.dumps(header).encode()
+    os.makedirs(folder)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def many(count, folder):
+    header, data = {}, b""
+    for number in range(int(count)):
+        header[f"layers.{number % 90}.mlp.{number // 90}.weight"] = {
+            "dtype": "F32", "shape": [4],
+            "data_offsets": [16 * number, 16 * number + 16]}
+        data += struct.pack("<4f", 0.1, 0.7, -0.3, 1 / (number % 7 + 3))
+    model(folder, header, data)
+
+
+def weights(_, folder):
     header, data = {}, b""
     for number, name in enumerate(NAMES):
         values = struct.pack("<8f", *range(number, number + 7), float("nan"))
@@ -68,10 +86,7 @@ def weights(_, folder):
             "dtype": "F32", "shape": [8],
             "data_offsets": [len(data), len(data) + len(values)]}
         data += values
-    text = json.dumps(header).encode()
-    os.makedirs(folder)
-    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    model(folder, header, data)
 
 
 def scripts(_, folder):
@@ -121,6 +136,6 @@ def dump(source, folder):
 
 
 if __name__ == "__main__":
-    kinds = {"tensors": tensors, "weights": weights, "scripts": scripts,
-             "dump": dump}
+    kinds = {"tensors": tensors, "weights": weights, "many": many,
+             "scripts": scripts, "dump": dump}
     kinds[sys.argv[1]](*sys.argv[2:])

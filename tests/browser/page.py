@@ -183,6 +183,40 @@ def heat(page):
           "no cell is pressed")
 
 
+def narrowed(page):
+    """A cell narrows the findings as well: one that has some, and one that has
+    none; the line above the list leads back."""
+    nodes = page.locator("details.finding")
+    if page.locator(".map td button").count() == 0 or nodes.count() == 0:
+        return
+    page.select_option("#map select >> nth=0", index=0)
+    with_some = page.locator(".map td button:not([aria-label$='no finding'])")
+    with_none = page.locator(".map td button[aria-label$='no finding']")
+    for cells in (with_some, with_none):
+        if cells.count() == 0:
+            continue
+        label = cells.first.get_attribute("aria-label")
+        count = 0 if label.endswith("no finding") else \
+            int((re.search(r"\u00d7(\d+)$", label) or [0, 1])[1])
+        place = label.rsplit(":", 1)[0]
+        cells.first.scroll_into_view_if_needed()
+        before = cells.first.bounding_box()["y"]
+        cells.first.click()
+        page.wait_for_selector("#findings-scope button")
+        seen = page.locator("details.finding:not([hidden])").count()
+        told = page.inner_text("#findings-scope")
+        check(seen == count, f"{label}: {seen} findings")
+        check(told.startswith(f"{count} of {nodes.count()} findings: {place}"),
+              f"{label}: {told}")
+        after = cells.first.bounding_box()["y"]
+        check(abs(after - before) < 3, f"{label}: moved by {after - before}")
+        page.locator("#findings-scope button").press("Enter")
+        page.wait_for_function("!document.querySelector("
+                               "'details.finding[hidden], #scope button')")
+        check(page.inner_text("#findings-scope") == "", "all findings again")
+        print(f"map: {label}, and as many in the list")
+
+
 def formats(page):
     if page.locator("#formats-view").count() == 0:
         return
@@ -328,6 +362,7 @@ def main():
         findings(page)
         links(page)
         heat(page)
+        narrowed(page)
         formats(page)
         names = tables(page)
         check(names, "there is a table")

@@ -74,16 +74,60 @@ def heat(page, file):
     print(f"map: {len(wanted)} cells twice")
 
 
+def first_rows(page, name):
+    """How many rows of a table are in the page, where that is not all."""
+    return re.search(r"The first (\d+) rows are here", page.text_content(
+        f'details[data-table="{name}"] p.soft >> nth=0'))
+
+
+def cut(page, file):
+    """A map of a table that is cut in the page says so, and no other does."""
+    said = 0
+    for measure in page.eval_on_selector_all(
+            "#map select >> nth=0 >> option",
+            "nodes => nodes.map(n => n.value)"):
+        page.select_option("#map select >> nth=0", measure)
+        name = "quantization" if measure.startswith("sqnr") else \
+            "findings" if measure == "finding" else "tensors"
+        words = page.inner_text("#map p.soft")
+        total = len(file[name])
+        found = re.search(r"Of the first (\d+) of (\d+) ", words)
+        short = first_rows(page, name) if name != "findings" else None
+        check(bool(found) == bool(short), f"map of {measure}: {words}")
+        if found:
+            said += 1
+            check(short and (int(found[1]), int(found[2])) ==
+                  (int(short[1]), total), f"map of {measure}: {words}")
+    words = page.locator("#formats-view > p").all_text_contents()
+    check(bool(words) == bool(first_rows(page, "quantization_groups")),
+          f"formats: {words}")
+    page.select_option("#map select >> nth=0", index=0)
+    print(f"map: {said} measures are of a part")
+
+
 def formats(page, file):
+    """Each number that the cells can have; what overflows stands beside."""
+    for number, unit, of in (("sqnr_db", "dB", 1), ("sqnr_worst_db", "dB", 1),
+                             ("overflow_ratio", "%", 100),
+                             ("underflow_ratio", "%", 100)):
+        page.select_option("#formats-view select >> nth=2", number)
+        format_cells(page, file, number, unit, of)
+    page.select_option("#formats-view select >> nth=2", "sqnr_db")
+
+
+def format_cells(page, file, number, unit, of):
     head = page.eval_on_selector_all(
         "#formats-view th", "nodes => nodes.map(n => n.textContent)")
-    names = [re.sub(r" \[dB\]$", "", name) for name in head]
+    names = [re.sub(rf" \[{unit}\]$", "", name) for name in head]
     groups = [row for row in file["quantization_groups"][:]
               if row["group_by"] == b"operation/tensor_name" and
               row["tensor_scale"] == b"none"]
     wanted = {(row["operation"].decode(), row["tensor_name"].decode(),
-               row["format"].decode()): float(row["sqnr_db"])
+               row["format"].decode()): of * float(row[number])
               for row in groups}
+    over = {(row["operation"].decode(), row["tensor_name"].decode(),
+             row["format"].decode()): float(row["overflow_ratio"])
+            for row in groups}
     seen = 0
     for cells_ in page.eval_on_selector_all(
             "#formats-view tbody tr",
@@ -95,11 +139,15 @@ def formats(page, file):
                 continue
             text = row[name].replace("exact", "inf")
             check(text == "inf" and wanted[key] == float("inf") or
-                  abs(float(text) - wanted[key]) < 0.051,
-                  f"{key}: {text} of {wanted[key]}")
+                  abs(float(text) - wanted[key]) < (
+                      0.051 if unit == "dB" else 1e-3 * wanted[key] + 1e-9),
+                  f"{number}, {key}: {text} of {wanted[key]}")
+            said = re.search(rf"(^|; ){name} ([0-9.e-]+) %, ",
+                             row.get("overflows", ""))
+            check(bool(said) == (over[key] > 0), f"{key}: overflows, {row}")
             seen += 1
     check(seen == len(wanted), f"{seen} of {len(wanted)} casts")
-    print(f"formats: {seen} casts")
+    print(f"formats, {number}: {seen} casts")
 
 
 def distribution(page, file):
@@ -126,6 +174,9 @@ def main():
         page.goto("file://" + os.path.abspath(sys.argv[1]))
         page.wait_for_selector(".map td button")
         page.wait_for_selector("#formats-view tbody td")
+        cut(page, file)
+        if len(file["findings"]) == 0:
+            sys.exit(1 if failed else 0)
         page.wait_for_selector(".chart path.before")
         heat(page, file)
         formats(page, file)

@@ -22,6 +22,23 @@ grep -o '<p class="lead">.*</p>' $page
 grep -o 'line 2 ' $page | head -n 1
 grep -c '<script>alert' $page
 grep -o 'cut.py</td>.*' $page | head -n 1
+# the worst of all files first, then by file and line
+must tprof-analyze check "$srcdir/testdata/check" --output_dir whole --quiet \
+    --format json > whole.json
+grep -o 'class="badge [a-z]*"' whole/check_report.html | uniq
+[ "$(grep -c '"rule"' whole.json)" = \
+    "$(grep -c 'details class="finding"' whole/check_report.html)" ] ||
+    echo "findings are missing"
+# the last heading is of the first that is not high
+sed '/badge medium/,$d' whole/check_report.html | grep '^<h3>' | sed '$d' |
+    sort -c && echo "by file"
+# what is Chinese is marked, in a page whose frame is English
+tprof-analyze check a* --lang zh --output_dir zh --quiet
+grep -o '<html lang="..">' zh/check_report.html
+grep -o '<span class="gist">.*</span></span>' zh/check_report.html
+grep -o '</b> <span lang="[^"]*">' zh/check_report.html
+grep -c '^<span lang="zh-Hans">' zh/check_report.html
+grep -c 'lang="zh' $page
 # what cannot be written is said, and nothing is left
 mkdir full
 chmod 500 full

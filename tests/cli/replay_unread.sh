@@ -18,6 +18,7 @@ must mv changed "$json"
 tprof-analyze replay dump --no_plots --output_dir out |
     sed -n '/^Forward/p;/^Not computed/,/^$/p'
 echo "exit ${PIPESTATUS[0]}"
+grep -o '<p class="lead"><b>.*' out/replay_report.html
 tprof-analyze replay dump --step 99 --output_dir out
 echo "exit $?"
 echo '{"task": "free_benchmark", "free_benchmark": {"fuzz_device": "cpu"}}' \

@@ -192,7 +192,7 @@ Test(compare, an_operator_that_adds_a_difference)
         cr_assert_not_null(parting);
         cr_expect_str_eq(parting->name, "Torch.log.0.forward");
         cr_expect_not_null(strstr(parting->evidence,
-                                  "All 1 calls before it are equal; all its "
+                                  "The one call before it is equal; all its "
                                   "arguments are equal, its result "
                                   "Torch.log.0.forward.output.0 is not."),
                            "%s", parting->evidence);

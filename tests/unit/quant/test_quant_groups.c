@@ -375,6 +375,7 @@ Test(quant_tables, make_the_same_rows_in_any_window)
     struct tp_groups groups = {.rows = NULL};
     struct tp_findings findings = {.rows = NULL};
     struct tp_finding_bins bins = {.rows = NULL};
+    struct tp_finding_series found = {.rows = NULL};
     struct tp_run_tables tables;
     fill(&made);
     made.run.rows[1].quant = NULL; /* as of an integer tensor */
@@ -383,7 +384,8 @@ Test(quant_tables, make_the_same_rows_in_any_window)
     cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
     const struct tp_results results = {
         &made.run,     &groups,         &made.quant, &made.pairs,
-        &made.monitor, &made.incidents, &findings,   &bins};
+        &made.monitor, &made.incidents, &findings,   &bins,
+        &found};
     tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_QUANTIZATION];
     static const char *const formats[] = {"hif8", "e4m3", "e5m2", "bf16"};

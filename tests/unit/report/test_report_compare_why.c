@@ -122,3 +122,37 @@ Test(report_compare_why, nothing_changed)
     step.change = 0;
     expect(rows, 1, words);
 }
+
+/* The largest change is a part of the whole only where it is less. */
+Test(report_compare_why, the_head_has_the_right_relation)
+{
+    static const struct {
+        double first, second;
+        const char *words;
+    } cases[] = {{600, 400, "+1.000 ms, of which +0.600 ms: "},
+                 {-600, -400, "-1.000 ms, of which -0.600 ms: "},
+                 {1500, -500, "+1.000 ms in all, with others against +1.500"},
+                 {-2000, 1900, "-0.100 ms in all, with others against -2.000"},
+                 {-80, 79, "-0.001 ms in all, with others against -0.080"},
+                 {900, 0, "+0.900 ms, of which +0.900 ms: "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_why_row rows[] = {
+            row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "a", "a", cases[i].first),
+            row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "b", "b", cases[i].second)};
+        struct tp_trace_comparison comparison = {
+            .steps = {.rows = &step, .count = 1},
+            .why = {.rows = rows, .count = 2},
+            .why_base_us = 200,
+            .why_test_us = 200 + cases[i].first + cases[i].second,
+            .why_per = "step"};
+        struct tp_text change = {0}, cause = {0};
+        cr_assert_eq(tp_trace_compare_causes(&comparison, NULL), TP_OK);
+        tp_compare_why_head(&comparison, true, &change, &cause);
+        cr_expect_eq(strncmp(tp_text_get(&cause), cases[i].words,
+                             strlen(cases[i].words)),
+                     0, "%s", tp_text_get(&cause));
+        free(comparison.causes.rows);
+        tp_text_clear(&change);
+        tp_text_clear(&cause);
+    }
+}

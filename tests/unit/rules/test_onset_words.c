@@ -141,8 +141,12 @@ Test(onset_words, numbers_are_those_of_the_points_before)
     snprintf(words, sizeof words,
              "l2_norm %.4g, was %.4g \u00b1 %.2g in the 16 iterations before: ",
              it.made.run.rows[AT * TENSORS].numbers.l2_norm, mean, std);
-    cr_expect_eq(it.findings.rows[0].iteration, AT);
+    const struct tp_finding *finding = &it.findings.rows[0];
+    cr_expect_eq(finding->iteration, AT);
     says(&it, words);
+    cr_expect_str_eq(finding->metric, "l2_norm"); /* the sentence's numbers */
+    cr_expect_float_eq(finding->baseline, mean, 1e-9 * mean);
+    cr_expect_float_eq(finding->spread, std, 1e-9 * mean);
     says(&it, " times as large");
     says(&it, "still off in the last iteration, 59");
     says(&it, "\u03c3 off on a logarithmic scale");

@@ -211,6 +211,7 @@ Test(series, tables_have_a_row_for_each_value)
     const struct tp_groups groups = {0};
     const struct tp_findings findings = {0};
     const struct tp_finding_bins bins = {0};
+    const struct tp_finding_series found = {0};
     struct tp_run_tables tables;
     for (int64_t i = 0; i < 6; i++) {
         add(&made.run, i, (double)i + 1, 4);
@@ -220,7 +221,8 @@ Test(series, tables_have_a_row_for_each_value)
     const struct tp_results results = {&made.run,       &groups,
                                        &made.quant,     &made.pairs,
                                        &made.monitor,   &made.incidents,
-                                       &findings,       &bins};
+                                       &findings,       &bins,
+                                       &found};
     tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_SERIES];
     /* overflow, underflow and distortion have no value here: nothing judged */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a finding to the rows that it stands on: a button for each table that
+ * has some, which narrows it to these. Which rows those are follows from what
+ * the finding names: labels of a tensor, a call of a dump by its place in it, a
+ * name, or a trace; of traces the rule tells which table and what to sort by.
+ * The filter that a button sets is one that a reader could have typed. `page`
+ * are the tools of report.js.
+ */
+function evidencePage(page) {
+const {make, load, parse} = page;
+const BUTTONS_MOST = 3;
+
+const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
+    'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
+
+/* Tables about single tensors, which name the tensor's row. */
+const OF_TENSORS = {sqnr: ['quantization'], overflow: ['quantization'],
+    underflow: ['quantization'], dims: ['dims'], scales: ['quantised']};
+
+/* Tables of a dump, of two and of its replay, as they are asked; a call is
+ * known by step, rank and order, and by its name where a column has it. */
+const OF_CALLS = ['pairs', 'dump_entries', 'replay', 'autodiff', 'calls', 'flow',
+    'overflow', 'copies', 'content_matches', 'content_alone', 'places'];
+const NAMES = ['name_a', 'name_b', 'name', 'api_name', 'left', 'right',
+    'data_name', 'consumer', 'producer'];
+
+/* What a rule about traces looked at, and the column that tells most. */
+const OF_TRACES = {
+  dataloader: [['idle', 'dataloader'], ['steps', 'data_wait_us']],
+  queued: [['idle', 'queued'], ['streams', 'busy_us']],
+  sync: [['syncs', 'total_us'], ['idle', 'blocking']],
+  launch: [['launches', 'count'], ['kernels', 'total_us']],
+  first_launch: [['idle', 'first_launch'], ['launches', 'max_delay_us']],
+  host: [['idle', 'cpu_op'], ['frames', 'host_idle_us']],
+  cpu_time: [['frames', 'self_us'], ['ops', 'self_cpu_time_total_us']],
+  tiny_operators: [['ops', 'count']],
+  host_churn: [['memory', 'allocated_per_step_b'], ['ops', 'self_cpu_mem_b']],
+  allocation: [['memory', 'allocations'], ['idle', 'alloc']],
+  cold_start: [['memory', 'allocations']],
+  churn: [['memory', 'reserved_swings']],
+  memory_full: [['memory', 'peak_reserved_b'], ['memory_peaks', 'total_b']],
+  communication: [['collectives', 'exposed_us'], ['busy', 'exposed_communication_us']],
+  straggler: [['ranks', 'late'], ['matched_collectives', 'wait_us']],
+  slow_rank: [['ranks', 'late'], ['matched_collectives', 'skew_us']],
+  slow_link: [['collective_sizes', 'latency_us']],
+  copies: [['copies', 'total_us'], ['busy', 'exposed_memory_us']],
+  turns: [['busy', 'busy_us']],
+  rising_steps: [['steps', 'step']], first_step: [['steps', 'window_us']],
+  uneven_steps: [['steps', 'window_us']], rising_traces: [['ranks', 'step_us']],
+  attention: [['roofline', 'device_us']], tf32: [['roofline', 'device_us']],
+  alignment: [['roofline', 'device_us']], no_roof: [['roofline', 'device_us']],
+  fusion: [['fusions', 'saved_us']], optimizer: [['optimizers', 'idle_us']],
+  incomplete: [['skipped', 'offset'], ['ranks', 'step_us']],
+  not_recorded: [['ranks', 'step_us']],
+};
+/* All rows of these say something, of whatever trace. */
+const OF_ALL = ['matched_collectives', 'collective_sizes'];
+
+const known = (value) => value !== null && value !== '';
+const plain = (value) => known(value) && !/\s/.test(String(value));
+
+/* Filters for names that a table and a finding both have. */
+const shared = (table, of, names) => names
+    .filter((name) => table.at.has(name) && plain(of(name)))
+    .map((name) => `${name}=${of(name)}`);
+
+const hits = (table, words) => {
+  const tests = parse(words.join(' '), table);
+  return table.rows.filter((row) => tests.every((test) => test(row))).length;
+};
+
+/* Tensors of the finding's place, and what tables say of the one it names. */
+async function ofTensors(of) {
+  const tensors = await load('tensors'), list = [];
+  list.push({name: 'tensors', words: shared(tensors, of, PLACE)});
+  const row = tensors.rows.findIndex((one) =>
+      one[tensors.at.get('file')] === of('file') &&
+      one[tensors.at.get('path')] === of('path'));
+  for (const name of OF_TENSORS[of('rule')] || [])
+    if (row >= 0) list.push({name, words: [`tensor=${row}`]});
+  return list;
+}
+
+/* Of a trace the rows of its file. */
+async function ofTraces(of) {
+  const ranks = await load('ranks');
+  const number = ranks ? ranks.rows.findIndex((row) =>
+      row[ranks.at.get('file')] === of('file')) : -1;
+  return (OF_TRACES[of('rule')] || []).map(([name, by]) => ({name, by,
+      words: (table) => {
+        if (OF_ALL.includes(name)) return [];
+        const step = shared(table, of, ['step']);
+        if (table.at.has('file')) return shared(table, of, ['file']);
+        return number >= 0 && table.at.has('trace') ? [`trace=${number}`, ...step] : null;
+      }}));
+}
+
+/* Of a call, or of whatever has the finding's name. Where a row has exactly
+ * that name, it is the one. */
+function callWords(table, of) {
+  if (of('rule') === 'unread' && table.at.has('problem')) return ['problem!='];
+  const place = shared(table, of, ['step', 'rank', 'order']);
+  const name = plain(of('name')) ? NAMES.filter((one) => table.at.has(one))
+      .map((one) => [...place, `${one}=${of('name')}`])
+      .find((words) => hits(table, words)) : null;
+  if (name) return name;
+  if (table.name === 'places') return of('order') === null ? place : null;
+  return table.at.has('order') && of('order') !== null ? place : null;
+}
+
+async function add(place, of) {
+  if (page.has('scripts')) return; /* a finding about a script has its line */
+  const list = page.has('tensors') ? await ofTensors(of)
+      : page.has('ops') || page.has('ranks') ? await ofTraces(of)
+      : OF_CALLS.map((name) => ({name, words: (table) => callWords(table, of)}));
+  const line = make('p', {class: 'tools'});
+  for (const {name, words, by} of list) {
+    const table = page.has(name) && line.children.length < BUTTONS_MOST
+        ? await load(name) : null;
+    const wanted = table && (typeof words === 'function' ? words(table) : words);
+    const count = wanted ? hits(table, wanted) : 0;
+    if (count)
+      line.append(make('button', {type: 'button',
+          onclick: () => page.filter(name, wanted.join(' '), by)},
+          `Show its ${count === 1 ? 'row' : `${count} rows`} of ${name}`));
+  }
+  if (!line.children.length)
+    line.append('No table of this page has rows of it: what there is stands here.');
+  place.append(line);
+}
+
+return {add};
+}

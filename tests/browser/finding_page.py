@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What findings of a page stand on: finding_page.py PAGE H5
+
+Each finding of tensors has a chart of its number, whose points are those of
+/series or, of SQNR, of the casts, or says why it has none. Each finding leads
+by key to rows of a table, as many as it says, that have its labels, its call or
+its trace, or says that there are none. Exit status 77: no playwright, chromium
+or h5py, 1: a check failed.
+"""
+import math
+import os
+import re
+import shutil
+import sys
+
+try:
+    import h5py
+    from playwright.sync_api import sync_playwright
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+CHROMIUM = shutil.which("chromium")
+if not CHROMIUM:
+    print("skipped: no chromium")
+    sys.exit(77)
+
+LABELS = ("layer_type", "layer_idx", "operation", "phase", "component",
+          "quant_type", "tensor_name", "ordinal", "rank")
+failed = 0
+
+
+def check(holds, words):
+    global failed
+    if not holds:
+        failed += 1
+        print("FAIL", words)
+
+
+def text_of(cell):
+    return cell.decode() if isinstance(cell, bytes) else cell
+
+
+def place_of(row):
+    return tuple(row[name] for name in LABELS)
+
+
+def series_of(file):
+    """(place, metric) to {iteration: value}, from tables of all tensors."""
+    made = {}
+    for row in file["series"][:] if "series" in file else ():
+        key = place_of(row), text_of(row["metric"])
+        made.setdefault(key, {})[int(row["iteration"])] = float(row["value"])
+    several = set()
+    tensors = file["tensors"][:]
+    for cast in file["quantization"][:] if "quantization" in file else ():
+        row = tensors[cast["tensor"]]
+        if row["target_format"] != cast["format"]:
+            continue
+        key = place_of(row), "sqnr_db"
+        mine = made.setdefault(key, {})
+        if int(row["iteration"]) in mine:
+            several.add(key)
+        mine[int(row["iteration"])] = float(cast["sqnr_db"])
+    return {key: mine for key, mine in made.items() if key not in several}
+
+
+def charts(page, file):
+    wanted, compared = series_of(file), 0
+    drawn = {True: 0, False: 0}
+    for number, finding in enumerate(file["findings"][:200]):
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        chart = node.locator(".chart")
+        chart.locator("figure, p.soft").first.wait_for()
+        metric = text_of(finding["metric"])
+        found = {int(at): float(value.replace("∞", "inf")) for at, value in
+                 re.findall(r"^iteration (-?\d+): (\S+)$", "\n".join(
+                     chart.locator("circle.point title").all_text_contents()),
+                     re.M)}
+        why = chart.locator("p.soft").filter(has_text="No chart of")
+        words = f"finding {number}, {metric}"
+        check(bool(found) != bool(why.count()), f"{words}: a chart or why not")
+        drawn[bool(found)] += 1
+        name = {"total_overflow_ratio": "overflow_ratio"}.get(metric, metric)
+        mine = wanted.get((place_of(finding), name))
+        if found and mine:
+            compared += 1
+            mine = {at: v for at, v in mine.items() if math.isfinite(v)}
+            check(set(found) == set(mine) and all(
+                abs(found[at] - mine[at]) <= 5.01e-5 * abs(mine[at])
+                for at in mine), f"{words}: {found} of {mine}")
+    print(f"charts: {drawn[True]}, {compared} compared with tables; "
+          f"{drawn[False]} say why not")
+    return drawn
+
+
+def rows_of(page, name):
+    """Of an open table, as far as they are drawn: dicts of texts."""
+    place = f'details[data-table="{name}"]'
+    return page.eval_on_selector(place, """node => {
+        const names = [...node.querySelectorAll('th')].map(
+            cell => cell.textContent.replace(/ [[▲▼].*/, ''));
+        return [...node.querySelectorAll('tbody tr:not(.space)')].map(row =>
+            Object.fromEntries([...row.cells].map(
+                (cell, i) => [names[i], cell.textContent])));
+    }""")
+
+
+def belongs(finding, row, traces):
+    """Whether a row is of the tensor, the call or the trace of a finding."""
+    names = finding.dtype.names
+    if "tensor" in row:  # of casts and axes, which name the tensor's row
+        return True
+    if "trace" in row and "file" in names:
+        return traces[int(row["trace"])] == text_of(finding["file"])
+    for name in LABELS + ("step", "order"):
+        if name in row and name in names and finding[name] not in (-1, b""):
+            if row[name] != str(text_of(finding[name])):
+                return False
+    if "name_a" in row and "order" in names and finding["order"] == -1:
+        return row["problem"] != ""
+    return True
+
+
+def leads(page, file):
+    """By key from each finding to its rows."""
+    led, alone, tables = 0, 0, set()
+    traces = [text_of(row["file"]) for row in file["ranks"][:]] \
+        if "ranks" in file and "file" in file["ranks"].dtype.names else []
+    for number, finding in enumerate(file["findings"][:60]):
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        tools = node.locator(".chart > p.tools")
+        tools.wait_for()
+        buttons = tools.locator("button")
+        words = f"finding {number}"
+        if buttons.count() == 0:
+            alone += 1
+            check("No table" in tools.inner_text(), f"{words}: says nothing")
+        for i in range(buttons.count()):
+            said = re.match(r"Show its (?:(\d+) rows|row) of (\S+)$",
+                            buttons.nth(i).inner_text())
+            count, name = int(said.group(1) or 1), said.group(2)
+            buttons.nth(i).focus()
+            page.keyboard.press("Enter")
+            place = f'details[data-table="{name}"]'
+            page.wait_for_function(
+                "place => document.activeElement.matches("
+                "`${place} input[type=search]`)", arg=place)
+            shown = page.inner_text(f"{place} [role=status]").split()[0]
+            check(int(shown) == count > 0, f"{words}: {shown} rows of {count}")
+            for row in rows_of(page, name):
+                check(belongs(finding, row, traces), f"{words}: {name} {row}")
+            tables.add(name)
+            led += 1
+    print(f"{led} ways from findings to {' '.join(sorted(tables))}; "
+          f"{alone} without")
+
+
+def main():
+    with sync_playwright() as run, h5py.File(sys.argv[2]) as file:
+        browser = run.chromium.launch(executable_path=CHROMIUM,
+                                      args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto("file://" + os.path.abspath(sys.argv[1]))
+        if "finding_series" in file:
+            charts(page, file)
+        leads(page, file)
+        browser.close()
+    print("failed" if failed else "passed")
+    sys.exit(1 if failed else 0)
+
+
+main()
