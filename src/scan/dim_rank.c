@@ -196,6 +196,11 @@ void tp_dim_ranker_begin(struct tp_dim_ranker *ranker,
     ranker->smallest = ranker->smallest_max = INFINITY;
 }
 
+void tp_dim_ranker_count_only(struct tp_dim_ranker *ranker)
+{
+    ranker->high.gate = ranker->low.gate = ranker->zero.gate = INFINITY;
+}
+
 static struct tp_dim_index numbers_of(const struct tp_dim_cell *cell,
                                       const struct tp_dim_units *units,
                                       int64_t index)
