@@ -32,9 +32,9 @@ static enum tp_status take_tables(struct tp_frame *frame,
     frame->page.full = frame->steps->hdf5;
     if (!frame->page.folder)
         status = tp_output_whole(frame->options, &frame->page.folder, err);
-    for (size_t i = 0; i < count && status == TP_OK; i++)
-        status = tp_html_page_add(&frame->page, &tables[i], err);
-    return status;
+    return status == TP_OK ? tp_html_page_add_all(&frame->page, tables, count,
+                                                  frame->pool, err)
+                           : status;
 }
 
 enum tp_status tp_frame_hdf5(struct tp_frame *frame,

@@ -324,34 +324,88 @@ static void add_section(struct tp_html_page *page,
     tp_text_add(html, "</div></div></div></details>\n");
 }
 
-enum tp_status tp_html_page_add(struct tp_html_page *page,
+/* Whether rows of a table are packed: of a tree there is its markup alone. */
+static bool is_packed(const struct tp_table *table)
+{
+    return table->row_count > 0 &&
+           !(tp_html_is_tree(table) && strcmp(table->name, "tree") == 0);
+}
+
+/* Adds a table of which *packed may have rows. */
+static enum tp_status add_table(struct tp_html_page *page,
                                 const struct tp_table *table,
+                                struct tp_html_packed *packed,
                                 struct tp_error *err)
 {
     const size_t used = page->rows.length;
-    size_t packed;
     page->judged |= strcmp(table->name, "findings") == 0;
     if (table->row_count == 0)
         return TP_OK;
     if (tp_html_is_tree(table)) {
         const enum tp_status grown =
             tp_html_tree_add(&page->trees, table, page->full, err);
-        if (grown != TP_OK || strcmp(table->name, "tree") == 0)
+        if (grown != TP_OK || !is_packed(table))
             return grown; /* of places that is all there is in a page */
     }
     enum tp_status status = tp_html_table_pack(
         &page->rows, table, used < TP_HTML_PACKED ? TP_HTML_PACKED - used : 0,
-        &packed, err);
+        packed, err);
     if (status != TP_OK)
         return status;
     if (strcmp(table->name, "findings") == 0)
         add_findings(page, table);
     else
-        add_section(page, table, packed);
+        add_section(page, table, packed->rows);
     page->tensors |= strcmp(table->name, "tensors") == 0;
     page->formats |= strcmp(table->name, "quantization_groups") == 0;
     return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
                                                         : TP_OK;
+}
+
+enum tp_status tp_html_page_add(struct tp_html_page *page,
+                                const struct tp_table *table,
+                                struct tp_error *err)
+{
+    struct tp_html_packed packed = {.bytes = NULL};
+    const enum tp_status status = add_table(page, table, &packed, err);
+    tp_html_packed_clear(&packed);
+    return status;
+}
+
+/* Tables that are packed at once. */
+struct packing {
+    const struct tp_table *tables;
+    struct tp_html_packed *packed;
+};
+
+/* Where memory fails, the table is packed again when it is added. */
+static void pack_task(void *context, size_t index, unsigned worker)
+{
+    const struct packing *packing = context;
+    (void)worker;
+    if (is_packed(&packing->tables[index]))
+        tp_html_table_deflate(&packing->tables[index], &packing->packed[index],
+                              NULL);
+}
+
+enum tp_status tp_html_page_add_all(struct tp_html_page *page,
+                                    const struct tp_table *tables, size_t count,
+                                    struct tp_pool *pool, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    struct tp_html_packed *packed = calloc(count + 1, sizeof *packed);
+    if (!packed)
+        return tp_fail_memory(err);
+    struct packing packing = {tables, packed};
+    if (tp_pool_size(pool) > 1) /* else one is in memory at a time */
+        tp_pool_for(pool, count, pack_task, &packing);
+    for (size_t i = 0; i < count; i++) {
+        if (status == TP_OK)
+            status = add_table(page, &tables[i], &packed[i], err);
+        tp_html_packed_clear(&packed[i]);
+    }
+    free(packed);
+    return status;
 }
 
 void tp_html_page_clear(struct tp_html_page *page)

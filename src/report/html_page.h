@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_HTML_PAGE_H
 #define TP_REPORT_HTML_PAGE_H
 
+#include "base/pool.h"
 #include "base/text.h"
 #include "data/table.h"
 #include "report/report_parts.h"
@@ -66,6 +67,11 @@ enum {
 enum tp_status tp_html_page_add(struct tp_html_page *page,
                                 const struct tp_table *table,
                                 struct tp_error *err);
+
+/* The same of several, one after the other; they are packed by a pool. */
+enum tp_status tp_html_page_add_all(struct tp_html_page *page,
+                                    const struct tp_table *tables, size_t count,
+                                    struct tp_pool *pool, struct tp_error *err);
 
 /* Appends the page; figures are read from their files. TP_E_MEMORY, and what
  * tp_bytes_open and tp_bytes_read fail with, after the figure's name. */

@@ -9,6 +9,8 @@
  * 10 000 tensors then takes 4 MB instead of 0.6.
  *
  * Cost: one deflate of the JSON, two or three for a table that has to be cut.
+ * The first of them asks for nothing but the table, so that several tables are
+ * packed at once.
  */
 #include "report/html_table.h"
 
@@ -203,29 +205,58 @@ static void add_packed(struct tp_text *html, const struct tp_table *table,
     tp_text_add(html, "</script>\n");
 }
 
+/* Packs so many rows, in the place of those that were. */
+static enum tp_status pack_rows(const struct tp_table *table, size_t rows,
+                                struct tp_html_packed *packed,
+                                struct tp_error *err)
+{
+    struct tp_text json = {0};
+    void *made = table->make ? calloc(PIECE, table->row_size) : NULL;
+    tp_html_packed_clear(packed);
+    if (!table->make || made)
+        add_json(&json, table, rows, made);
+    if ((!table->make || made) && !json.failed)
+        packed->bytes = deflate(&json, &packed->length);
+    packed->rows = rows;
+    tp_text_clear(&json);
+    free(made);
+    return packed->bytes ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_html_table_deflate(const struct tp_table *table,
+                                     struct tp_html_packed *packed,
+                                     struct tp_error *err)
+{
+    return pack_rows(table,
+                     table->row_count < TP_HTML_ROWS ? table->row_count
+                                                     : TP_HTML_ROWS,
+                     packed, err);
+}
+
+void tp_html_packed_clear(struct tp_html_packed *packed)
+{
+    free(packed->bytes);
+    *packed = (struct tp_html_packed){.bytes = NULL};
+}
+
 enum tp_status tp_html_table_pack(struct tp_text *html,
                                   const struct tp_table *table, size_t room,
-                                  size_t *rows, struct tp_error *err)
+                                  struct tp_html_packed *packed,
+                                  struct tp_error *err)
 {
-    void *made = table->make ? calloc(PIECE, table->row_size) : NULL;
-    bool fits = false, good = !table->make || made;
-    *rows = table->row_count < TP_HTML_ROWS ? table->row_count : TP_HTML_ROWS;
-    while (good && !fits) {
-        struct tp_text json = {0};
-        size_t length = 0;
-        add_json(&json, table, *rows, made);
-        void *packed = json.failed ? NULL : deflate(&json, &length);
-        const size_t characters = (length + 2) / 3 * 4;
-        good = packed != NULL;
-        fits = characters <= room || *rows == 0;
-        if (good && fits)
-            add_packed(html, table, packed, length);
-        else if (good) /* a tenth less than its share, to be sure */
-            *rows = (size_t)((double)*rows * 0.9 * (double)room /
-                             (double)characters);
-        free(packed);
-        tp_text_clear(&json);
+    enum tp_status status =
+        packed->bytes ? TP_OK : tp_html_table_deflate(table, packed, err);
+    while (status == TP_OK) {
+        const size_t characters = (packed->length + 2) / 3 * 4;
+        if (characters <= room || packed->rows == 0)
+            break;
+        /* a tenth less than its share, to be sure */
+        status = pack_rows(table,
+                           (size_t)((double)packed->rows * 0.9 * (double)room /
+                                    (double)characters),
+                           packed, err);
     }
-    free(made);
-    return good && !html->failed ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK)
+        add_packed(html, table, packed->bytes, packed->length);
+    return status == TP_OK && html->failed ? tp_fail_memory(err) : status;
 }

@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_HTML_TABLE_H
 #define TP_REPORT_HTML_TABLE_H
 
+#include "base/error.h"
 #include "base/text.h"
 #include "data/table.h"
 
@@ -18,16 +19,30 @@ enum {
 void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
                         size_t count);
 
+/* The first rows of a table, packed: deflated JSON {name, columns: [{name,
+ * unit, number}], total, rows: [[...]]}, with numbers of seven digits, null
+ * where there is none; `total` rows are in the table. All-zero: nothing yet. */
+struct tp_html_packed {
+    void *bytes; /* owned                                                  */
+    size_t length, rows;
+};
+
+/* Packs TP_HTML_ROWS of a table at most; TP_E_MEMORY. Any thread: what makes
+ * rows only reads. */
+enum tp_status tp_html_table_deflate(const struct tp_table *table,
+                                     struct tp_html_packed *packed,
+                                     struct tp_error *err);
+void tp_html_packed_clear(struct tp_html_packed *packed);
+
 /*
  * Appends the rows as an inert script element with data-rows="NAME": base64 of
- * the deflated JSON {name, columns: [{name, unit, number}], total, rows:
- * [[...]]}, with numbers of seven digits, null where there is none. As many of
- * the `total` rows as `room` characters take, TP_HTML_ROWS at most: *rows.
- * TP_E_MEMORY.
+ * them packed, as many as `room` characters take: *packed then has them, which
+ * had what tp_html_table_deflate left there, or nothing. TP_E_MEMORY.
  */
 enum tp_status tp_html_table_pack(struct tp_text *html,
                                   const struct tp_table *table, size_t room,
-                                  size_t *rows, struct tp_error *err);
+                                  struct tp_html_packed *packed,
+                                  struct tp_error *err);
 
 /* Appends a cell as its text; "" where a number does not exist. */
 void tp_html_cell(struct tp_text *html, const struct tp_table *table,

@@ -176,8 +176,9 @@ struct tp_dim_ranker {
     uint64_t live, dead;
     double largest, smallest; /* abs_max of the live                       */
     double largest_max, smallest_max; /* of the max that are positive      */
-    uint64_t bins[BINS];
     struct list high, low, zero;
+    int first, end; /* the bins that are not all 0 are among [first, end)  */
+    uint64_t bins[BINS]; /* last: what is before it is cleared at once     */
 };
 
 struct tp_dim_ranker *tp_dim_ranker_new(void)
@@ -188,12 +189,21 @@ struct tp_dim_ranker *tp_dim_ranker_new(void)
 void tp_dim_ranker_begin(struct tp_dim_ranker *ranker,
                          const struct tp_dim_units *units)
 {
-    memset(ranker, 0, sizeof *ranker);
+    if (ranker->end > ranker->first)
+        memset(ranker->bins + ranker->first, 0,
+               (size_t)(ranker->end - ranker->first) * sizeof *ranker->bins);
+    memset(ranker, 0, offsetof(struct tp_dim_ranker, bins));
+    ranker->first = BINS;
     ranker->units = *units;
     ranker->high.sign = ranker->zero.sign = 1;
     ranker->low.sign = -1;
     ranker->high.gate = ranker->low.gate = ranker->zero.gate = -INFINITY;
     ranker->smallest = ranker->smallest_max = INFINITY;
+}
+
+void tp_dim_ranker_count_only(struct tp_dim_ranker *ranker)
+{
+    ranker->high.gate = ranker->low.gate = ranker->zero.gate = INFINITY;
 }
 
 static struct tp_dim_index numbers_of(const struct tp_dim_cell *cell,
@@ -257,6 +267,14 @@ static double height_of(const struct tp_dim_cell *cell)
     return cell->n > 0 ? (low > high ? low : high) : -1;
 }
 
+static inline void count_bin(struct tp_dim_ranker *ranker, int bin,
+                             uint64_t count)
+{
+    ranker->bins[bin] += count;
+    ranker->first = bin < ranker->first ? bin : ranker->first;
+    ranker->end = bin >= ranker->end ? bin + 1 : ranker->end;
+}
+
 /* Counts `count` such cells; true: the lists may want them, too. */
 static inline bool count_cell(struct tp_dim_ranker *ranker,
                               const struct tp_dim_cell *cell, uint64_t count)
@@ -274,7 +292,7 @@ static inline bool count_cell(struct tp_dim_ranker *ranker,
         ranker->smallest_max = fmin(ranker->smallest_max, cell->max);
     }
     ranker->live += count;
-    ranker->bins[tp_bin_of(its)] += count;
+    count_bin(ranker, (int)tp_bin_of(its), count);
     return its > ranker->high.gate || -its > ranker->low.gate;
 }
 
@@ -305,7 +323,7 @@ void tp_dim_ranker_add_same(struct tp_dim_ranker *ranker,
 static int median_bin(const struct tp_dim_ranker *ranker)
 {
     uint64_t below = 0;
-    int bin = 0;
+    int bin = ranker->first;
     while (below + ranker->bins[bin] <= ranker->live / 2)
         below += ranker->bins[bin++];
     return bin;
@@ -348,7 +366,7 @@ static void find_outliers(const struct tp_dim_ranker *ranker,
         return;
     tp_summary_bin_edges((unsigned)(middle + far + 1), &axis->limit, &outer,
                          &sign);
-    for (int bin = middle + far + 1; bin < BINS; bin++)
+    for (int bin = middle + far + 1; bin < ranker->end; bin++)
         axis->outliers += ranker->bins[bin];
 }
 

@@ -168,6 +168,10 @@ struct tp_dim_units {
 void tp_dim_ranker_begin(struct tp_dim_ranker *ranker,
                          const struct tp_dim_units *units);
 
+/* From now on no index is kept: what the axis is said to be is all there is to
+ * find out, and cells need no means. */
+void tp_dim_ranker_count_only(struct tp_dim_ranker *ranker);
+
 /* Adds the next indices. */
 void tp_dim_ranker_add(struct tp_dim_ranker *ranker,
                        const struct tp_dim_cells *cells);

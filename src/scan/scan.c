@@ -15,6 +15,7 @@
 #include "scan/scan_crc.h"
 #include "scan/scan_device.h"
 #include "scan/scan_dims.h"
+#include "scan/scan_peaks.h"
 #include "scan/scan_tallies.h"
 #include "scan/scan_values.h"
 #include "stats/quantile.h"
@@ -82,6 +83,7 @@ struct scan {
     struct tp_tallies tallies;
     struct tp_nvfp4_tallies nvfp4;
     struct tp_casts casts;
+    struct tp_peak_sum peaks;
 };
 
 /* --- scanners ------------------------------------------------------------- */
@@ -188,6 +190,8 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
     put(&sinks, scan->tallies.joint, &tp_sink_joint, &scan->tallies, 1);
+    put(&sinks, scan->peaks.memory, &tp_sink_peaks, &scan->peaks,
+        tp_peak_units(&scan->peaks));
     return sinks;
 }
 
@@ -451,14 +455,29 @@ static enum tp_status scan_last(struct scan *scan)
     return status;
 }
 
+/* Begins what may spare statistics by index a reading. */
+static enum tp_status begin_peaks(struct scan *scan)
+{
+    const struct tp_scan_request *asked = scan->asked;
+    return asked->dims && asked->dims_notable &&
+                   tp_dims_analysed(scan->pass.walk.tensor) > 0
+               ? tp_peaks_begin(&scan->peaks, &scan->pass, scan->small)
+               : TP_OK;
+}
+
 static enum tp_status scan_dims(struct scan *scan)
 {
+    const bool finite =
+        tp_counts_nonfinite(&scan->result->summary.counts) == 0;
     const struct tp_dims_scan asked = {.pass = &scan->pass,
                                        .summary = &scan->result->summary,
                                        .codes = scan->small,
                                        .ranker = scan->worker->ranker,
                                        .room = scan->asked->dims,
                                        .keep = scan->asked->dims_keep,
+                                       .peaks = scan->peaks.memory && finite
+                                                    ? &scan->peaks
+                                                    : NULL,
                                        .reduce = scan->asked->dims_reduce};
     return scan->asked->dims ? tp_scan_dims(&asked) : TP_OK;
 }
@@ -475,6 +494,8 @@ static enum tp_status scan_all(struct scan *scan)
         status = read_small(scan);
     if (status == TP_OK && do_blocks_go_along(scan))
         status = plan_blocks(scan);
+    if (status == TP_OK)
+        status = begin_peaks(scan);
     if (status == TP_OK && !scan->narrow)
         status = begin_bins(scan);
     if (status == TP_OK)
@@ -484,7 +505,10 @@ static enum tp_status scan_all(struct scan *scan)
     free(scan->casts.bins);
     scan->casts.bins = NULL;
     tp_tallies_clear(&scan->tallies);
-    return status == TP_OK ? scan_dims(scan) : status;
+    if (status == TP_OK)
+        status = scan_dims(scan);
+    tp_peaks_clear(&scan->peaks);
+    return status;
 }
 
 /* Judging is for floating values; blocks, for real ones. */

@@ -21,9 +21,10 @@
  * CRC-32 is verified and codes (and MX blocks) are counted. Wider values are
  * read two or three times, because exact quantiles take digits of the values
  * one after another; NVFP4, MX blocks wider than a piece, and statistics by
- * index cost one more reading each. A storage shown only in part, or swapped,
- * is read once more for its checksum. Large tensors are split over the pool
- * in fixed ranges, so that the result does not depend on the number of jobs.
+ * index (where something is to be said of an axis) cost one more reading each.
+ * A storage shown only in part, or swapped, is read once more for its checksum.
+ * Large tensors are split over the pool in fixed ranges, so that the result
+ * does not depend on the number of jobs.
  *
  * Block formats judge real floating tensors only, in blocks along the last
  * axis; elementwise ones judge complex tensors too, each part as a value.
@@ -71,6 +72,8 @@ struct tp_scan_request {
                                           spec does not apply to the dtype    */
     struct tp_dims_room *dims; /* out: statistics by index; NULL: none     */
     size_t dims_keep;     /* indices to keep of an axis, up to TP_DIM_KEPT */
+    bool dims_notable;    /* none of axes of which nothing is to be said, see
+                             tp_dim_is_notable                             */
     enum tp_dim_reduce dims_reduce; /* what decides the risk of an axis      */
     bool ahead; /* tp_scan_ahead may have the tensor                      */
 };

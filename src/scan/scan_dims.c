@@ -6,8 +6,11 @@
 #include "scan/dim_read.h"
 
 /*
- * Dim-wise statistics: a reading of their own after the others (small tensors
- * are still in memory), since cells are scaled by the moments of the tensor.
+ * Dim-wise statistics. Where indices are kept of those axes only of which
+ * something is to be said, peaks taken along with the first reading tell which
+ * these are. If there are any, or no peaks: a reading of their own after the
+ * others (small tensors are still in memory), since cells are scaled by the
+ * moments of the tensor.
  * Slabs (dim_slab.c) are shared out to the pool, each into cells of its own
  * (dim_read.c), and merged in order, so that sums do not depend on the number
  * of jobs; then the indices of each axis are ranked (dim_rank.c). It is no
@@ -138,6 +141,17 @@ static struct tp_dim_units units_of(const struct job *job, int axis)
                                  .values = codes / length};
 }
 
+static void close_axis(const struct tp_dim_ranker *ranker,
+                       const struct tp_dims_scan *asked,
+                       struct tp_dim_axis *axis, struct tp_dim_index *worst)
+{
+    const enum tp_dtype dtype = asked->pass->walk.tensor->dtype;
+    axis->kept = tp_dim_ranker_finish(ranker, asked->keep, axis, worst);
+    axis->worst = worst;
+    axis->reduce = tp_dim_reduce_dtype(dtype, asked->reduce);
+    axis->risk = tp_dim_risk_in(axis, dtype, asked->reduce);
+}
+
 /* Ranks the indices of an axis of the tensor. */
 static void finish_axis(struct job *job, const struct tp_dims_scan *asked,
                         struct tp_dim_axis *axis, struct tp_dim_index *worst)
@@ -156,10 +170,7 @@ static void finish_axis(struct job *job, const struct tp_dims_scan *asked,
         tp_dim_ranker_begin(ranker, &units);
         tp_dim_ranker_add(ranker, &job->whole.cells[at]);
     }
-    axis->kept = tp_dim_ranker_finish(ranker, asked->keep, axis, worst);
-    axis->worst = worst;
-    axis->reduce = tp_dim_reduce_dtype(tensor->dtype, asked->reduce);
-    axis->risk = tp_dim_risk_in(axis, tensor->dtype, asked->reduce);
+    close_axis(ranker, asked, axis, worst);
 }
 
 static void finish_axes(struct job *job, const struct tp_dims_scan *asked)
@@ -192,25 +203,68 @@ static void set_up(struct job *job, const struct tp_dims_scan *asked)
             i == job->plan.cut ? 0 : job->plan.axes[i].length;
 }
 
-enum tp_status tp_scan_dims(const struct tp_dims_scan *asked)
+/* --- from peaks ----------------------------------------------------------- */
+
+static enum tp_status judge_axis(const struct tp_dims_scan *asked,
+                                 struct tp_dim_axis *axis)
 {
     const struct tp_pass *pass = asked->pass;
-    const struct tp_tensor *tensor = pass->walk.tensor;
+    const struct tp_slab_plan *plan = &asked->peaks->plan;
+    const int at = find_axis(plan, axis->axis);
+    const bool walked = at < plan->count;
+    struct tp_dim_ranker *ranker = asked->ranker[0];
+    const uint64_t length =
+        (uint64_t)pass->walk.tensor->shape[axis->axis];
+    const struct tp_dim_units units = {
+        .repeat = walked ? pass->walk.repeat : pass->walk.repeat / length,
+        .values = (uint64_t)pass->walk.count / (walked ? length : 1)};
+    enum tp_status status = TP_OK;
+    tp_dim_ranker_begin(ranker, &units);
+    tp_dim_ranker_count_only(ranker);
+    if (walked) {
+        status = tp_peaks_rank(asked->peaks, pass, at, ranker);
+    } else {
+        const struct tp_dim_cell all = tp_peaks_all(asked->peaks, pass);
+        tp_dim_ranker_add_same(ranker, &all, length);
+    }
+    close_axis(ranker, asked, axis, NULL);
+    return status;
+}
+
+/* Judges all axes; *notable: something is to be said of one. */
+static enum tp_status judge_axes(const struct tp_dims_scan *asked,
+                                 bool *notable)
+{
+    const struct tp_tensor *tensor = asked->pass->walk.tensor;
+    struct tp_dims *dims = &asked->room->dims;
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < tensor->ndim && status == TP_OK && !*notable; i++) {
+        if (!is_analysed(tensor, i))
+            continue;
+        struct tp_dim_axis *axis = &dims->axes[dims->count++];
+        *axis = (struct tp_dim_axis){.axis = i};
+        status = judge_axis(asked, axis);
+        *notable = tp_dim_is_notable(axis);
+    }
+    return status;
+}
+
+/* --- all of it ------------------------------------------------------------ */
+
+size_t tp_dims_analysed(const struct tp_tensor *tensor)
+{
     size_t analysed = 0;
     for (int i = 0; i < tensor->ndim && tensor->numel; i++)
         analysed += is_analysed(tensor, i);
-    if (tp_dims_reserve(asked->room, analysed, pass->err) != TP_OK)
-        return TP_E_MEMORY;
-    if (analysed == 0)
-        return TP_OK;
-    struct job job = {.pass = pass};
-    for (int i = 0; i < 2; i++) {
-        if (!asked->ranker[i])
-            asked->ranker[i] = tp_dim_ranker_new();
-        if (!asked->ranker[i])
-            return tp_fail_memory(pass->err);
-        job.ranker[i] = asked->ranker[i];
-    }
+    return analysed;
+}
+
+/* Reads for the cells of all indices. */
+static enum tp_status read_cells(const struct tp_dims_scan *asked)
+{
+    const struct tp_pass *pass = asked->pass;
+    struct job job = {.pass = pass,
+                      .ranker = {asked->ranker[0], asked->ranker[1]}};
     set_up(&job, asked);
     if (!tp_slab_lay_out(&job.plan, &job.whole))
         return tp_fail_memory(pass->err);
@@ -219,4 +273,28 @@ enum tp_status tp_scan_dims(const struct tp_dims_scan *asked)
         finish_axes(&job, asked);
     free(job.whole.memory);
     return status;
+}
+
+enum tp_status tp_scan_dims(const struct tp_dims_scan *asked)
+{
+    const struct tp_pass *pass = asked->pass;
+    const size_t analysed = tp_dims_analysed(pass->walk.tensor);
+    bool notable = !asked->peaks;
+    if (tp_dims_reserve(asked->room, analysed, pass->err) != TP_OK)
+        return TP_E_MEMORY;
+    if (analysed == 0)
+        return TP_OK;
+    for (int i = 0; i < 2; i++) {
+        if (!asked->ranker[i])
+            asked->ranker[i] = tp_dim_ranker_new();
+        if (!asked->ranker[i])
+            return tp_fail_memory(pass->err);
+    }
+    if (asked->peaks) {
+        const enum tp_status status = judge_axes(asked, &notable);
+        if (status != TP_OK || !notable)
+            return status;
+        asked->room->dims.count = 0;
+    }
+    return read_cells(asked);
 }

@@ -190,6 +190,7 @@ static void scan_tensor(struct collector *c, struct tp_record *result,
         .errors = worker->quant.errors,
         .dims = has_dims(c, &row) ? &worker->dims : NULL,
         .dims_keep = result->dims_keep,
+        .dims_notable = c->options->dims == TP_DIMS_WORST,
         .dims_reduce = c->options->reduce,
         .ahead = true,
     };

@@ -131,11 +131,11 @@ static char *unpack(const char *html)
 Test(html_table, rows_are_packed)
 {
     struct tp_text html = {0};
-    size_t packed = 0;
+    struct tp_html_packed packed = {.bytes = NULL};
     const struct tp_table table = table_of("a/b", 4);
     cr_assert_eq(tp_html_table_pack(&html, &table, 1 << 20, &packed, NULL),
                  TP_OK);
-    cr_expect_eq(packed, 4);
+    cr_expect_eq(packed.rows, 4);
     cr_expect_not_null(strstr(tp_text_get(&html), "data-rows=\"a/b\""));
     char *json = unpack(tp_text_get(&html));
     cr_expect_str_eq(
@@ -152,6 +152,7 @@ Test(html_table, rows_are_packed)
         "[\"\\\"quoted\\\" & 'so'\",0,0,\"-inf\"],\n"
         "[\"a\\\\x1b[31m\\\\xe2\\\\x80\\\\xae\\\\xff\",1,2,1e+300]]}");
     free(json);
+    tp_html_packed_clear(&packed);
     tp_text_clear(&html);
 }
 
@@ -172,11 +173,13 @@ Test(html_table, rows_that_have_no_room_are_left_out)
     struct tp_table table = table_of("many", 60000);
     const size_t room = 100000;
     struct tp_text html = {0};
-    size_t packed = 0, lines = 1;
+    size_t lines = 1;
+    struct tp_html_packed packed = {.bytes = NULL};
     table.make = make_rows;
     cr_assert_eq(tp_html_table_pack(&html, &table, 1 << 22, &packed, NULL),
                  TP_OK);
-    cr_expect_eq(packed, TP_HTML_ROWS);
+    cr_expect_eq(packed.rows, TP_HTML_ROWS);
+    tp_html_packed_clear(&packed);
     tp_text_clear(&html);
     cr_assert_eq(tp_html_table_pack(&html, &table, room, &packed, NULL),
                  TP_OK);
@@ -185,11 +188,13 @@ Test(html_table, rows_that_have_no_room_are_left_out)
     char *json = unpack(tp_text_get(&html));
     for (const char *at = json; (at = strstr(at, "],\n[")); at++)
         lines++;
-    cr_expect_eq(lines, packed);
+    cr_expect_eq(lines, packed.rows);
     free(json);
+    tp_html_packed_clear(&packed);
     tp_text_clear(&html);
     cr_assert_eq(tp_html_table_pack(&html, &table, 0, &packed, NULL), TP_OK);
-    cr_expect_eq(packed, 0);
+    cr_expect_eq(packed.rows, 0);
+    tp_html_packed_clear(&packed);
     tp_text_clear(&html);
 }
 
@@ -286,6 +291,47 @@ Test(html_page, whole)
         text, "pandas.DataFrame(h5py.File('summary.h5')['tensors'][:])"));
     tp_text_clear(&html);
     tp_html_page_clear(&page);
+}
+
+/* Tables that are packed by several threads, of which the last have no room for
+ * all of their rows, make the page that one thread makes. */
+Test(html_page, jobs_are_not_seen)
+{
+    enum { TABLES = 8 };
+    static const char *const names[TABLES] = {"tensors", "a", "b", "none",
+                                              "c",       "d", "e", "f"};
+    const struct tp_html_words words = {.title = "t",
+                                        .tool_version = "1",
+                                        .report = "",
+                                        .folder = "."};
+    struct tp_table tables[TABLES];
+    struct tp_text html[3] = {{0}};
+    for (int i = 0; i < TABLES; i++) {
+        tables[i] = table_of(names[i], i == 3 ? 0 : 60000);
+        tables[i].make = make_rows;
+    }
+    for (unsigned jobs = 0; jobs < 3; jobs++) {
+        struct tp_html_page page = {.full = "summary.h5"};
+        struct tp_pool *pool;
+        cr_assert_eq(tp_pool_new(jobs ? 1 + 2 * jobs : 1, &pool, NULL), TP_OK);
+        if (jobs == 0)
+            for (int i = 0; i < TABLES; i++)
+                cr_assert_eq(tp_html_page_add(&page, &tables[i], NULL), TP_OK);
+        else
+            cr_assert_eq(
+                tp_html_page_add_all(&page, tables, TABLES, pool, NULL), TP_OK);
+        cr_assert_eq(tp_html_page_write(&page, &words, &html[jobs], NULL),
+                     TP_OK);
+        tp_html_page_clear(&page);
+        tp_pool_free(pool);
+        cr_expect_eq(html[jobs].length, html[0].length);
+        cr_expect_str_eq(tp_text_get(&html[jobs]), tp_text_get(&html[0]));
+    }
+    cr_expect_not_null(strstr(tp_text_get(&html[0]), "The first 50000 rows"));
+    cr_expect_gt(count_of(tp_text_get(&html[0]), "rows are here. "),
+                 count_of(tp_text_get(&html[0]), "The first 50000 rows"));
+    for (int i = 0; i < 3; i++)
+        tp_text_clear(&html[i]);
 }
 
 /* Without a verdict the worst finding is the sentence, and beside it what was

@@ -97,24 +97,45 @@ static struct memory put_in(struct tp_tensor *tensor, uint64_t seed,
     return memory;
 }
 
-/* Scans; the result is in *room. */
-static enum tp_status try_scan(struct tp_tensor *tensor, struct memory *memory,
-                               unsigned jobs, struct tp_dims_room *room,
-                               struct tp_error *err)
+/* Scans; the result is in the room of the request. */
+static enum tp_status scan_as(const struct tp_scan_request *request,
+                              struct tp_tensor *tensor, struct memory *memory,
+                              unsigned jobs, struct tp_error *err)
 {
     static struct tp_scan_result result;
     struct tp_pool *pool;
     struct tp_scanner *scanner;
-    const struct tp_scan_request request = {
-        .scale_rule = TP_SCALE_FLOOR, .dims = room, .dims_keep = TP_DIM_KEPT};
     tensor->storage = &memory->storage;
     cr_assert_eq(tp_tensor_check(tensor, err), TP_OK, "%s", err->message);
     cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
     cr_assert_eq(tp_scanner_new(pool, &scanner, err), TP_OK);
-    enum tp_status status = tp_scan(scanner, tensor, &request, &result, err);
+    enum tp_status status = tp_scan(scanner, tensor, request, &result, err);
     tp_scanner_free(scanner);
     tp_pool_free(pool);
     return status;
+}
+
+/* Scans for the indices of every axis. */
+static enum tp_status try_scan(struct tp_tensor *tensor, struct memory *memory,
+                               unsigned jobs, struct tp_dims_room *room,
+                               struct tp_error *err)
+{
+    const struct tp_scan_request request = {
+        .scale_rule = TP_SCALE_FLOOR, .dims = room, .dims_keep = TP_DIM_KEPT};
+    return scan_as(&request, tensor, memory, jobs, err);
+}
+
+/* Scans for those of axes of which something is to be said. */
+static void scan_notable(struct tp_tensor *tensor, struct memory *memory,
+                         unsigned jobs, struct tp_dims_room *room)
+{
+    struct tp_error err = {.code = TP_OK};
+    const struct tp_scan_request request = {.scale_rule = TP_SCALE_FLOOR,
+                                            .dims = room,
+                                            .dims_keep = TP_DIM_KEPT,
+                                            .dims_notable = true};
+    cr_assert_eq(scan_as(&request, tensor, memory, jobs, &err), TP_OK, "%s",
+                 err.message);
 }
 
 static void scan(struct tp_tensor *tensor, struct memory *memory, unsigned jobs,
@@ -262,6 +283,42 @@ static void assert_axis(const struct tp_tensor *tensor,
     free(slow);
 }
 
+/* Whether axes are the same, indices and all. */
+static void assert_same(const struct tp_dim_axis *a, struct tp_dim_axis *b,
+                        const char *where)
+{
+    cr_assert_eq(a->kept, b->kept, "%s: %zu and %zu kept", where, a->kept,
+                 b->kept);
+    cr_assert_eq(a->kept && memcmp(a->worst, b->worst,
+                                   a->kept * sizeof *a->worst),
+                 0, "%s: indices differ", where);
+    b->worst = a->worst;
+    cr_assert_eq(memcmp(a, b, sizeof *a), 0, "%s: axes differ", where);
+}
+
+/* That of axes of which nothing is to be said all is the same without their
+ * indices, which no dump of a run keeps. Returns how many these are. */
+static size_t check_notable(struct tp_tensor *tensor, struct memory *memory,
+                            const struct tp_dims_room *all, const char *where)
+{
+    size_t spared = 0;
+    for (unsigned jobs = 1; jobs <= 7; jobs += 3) {
+        struct tp_dims_room some = {.indices = NULL};
+        scan_notable(tensor, memory, jobs, &some);
+        cr_assert_eq(some.dims.count, all->dims.count, "%s", where);
+        for (size_t i = 0; i < some.dims.count; i++) {
+            struct tp_dim_axis want = all->dims.axes[i];
+            if (!tp_dim_is_notable(&want) && some.dims.axes[i].kept == 0) {
+                want.kept = 0;
+                spared++;
+            }
+            assert_same(&want, &some.dims.axes[i], where);
+        }
+        tp_dims_clear(&some);
+    }
+    return spared;
+}
+
 /* All axes, by one job and by four, against the reference. */
 static void check(struct tp_tensor *tensor, struct memory *memory,
                   const char *where)
@@ -276,13 +333,10 @@ static void check(struct tp_tensor *tensor, struct memory *memory,
     cr_assert_eq(one.dims.count, analysed, "%s", where);
     cr_assert_eq(four.dims.count, analysed, "%s", where);
     for (size_t i = 0; i < analysed; i++) {
-        struct tp_dim_axis *a = &one.dims.axes[i], *b = &four.dims.axes[i];
-        assert_axis(tensor, a, where);
-        cr_assert_eq(memcmp(a->worst, b->worst, a->kept * sizeof *a->worst), 0,
-                     "%s: jobs are seen", where);
-        b->worst = a->worst;
-        cr_assert_eq(memcmp(a, b, sizeof *a), 0, "%s: jobs are seen", where);
+        assert_axis(tensor, &one.dims.axes[i], where);
+        assert_same(&one.dims.axes[i], &four.dims.axes[i], where);
     }
+    check_notable(tensor, memory, &one, where);
     tp_dims_clear(&one);
     tp_dims_clear(&four);
 }
@@ -362,6 +416,84 @@ Test(dims, large_tensors)
     }
 }
 
+/* Sets all codes to random ones of magnitudes in [1, 2). */
+static void make_even(const struct tp_tensor *tensor, struct memory *memory)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
+    const int fraction = info->significand - 1;
+    uint64_t seed = 77, one = 0;
+    for (double value = 0; value != 1; one += value != 1) {
+        const uint64_t code = one << fraction;
+        tp_dtype_decode(info->real, &code, 1, &value);
+    }
+    for (uint64_t i = 0; i < memory->storage.size; i += info->size) {
+        const uint64_t bits = xorshift(&seed);
+        const uint64_t code = one << fraction |
+                              bits >> (64 - fraction) |
+                              (bits & 1) << (8 * info->size - 1);
+        memcpy(memory->bytes + i, &code, info->size);
+    }
+}
+
+/* Tensors whose axes are alike are not read again; one that has something to
+ * say of an axis is, and one that has an infinity. */
+Test(dims, peaks_spare_a_reading)
+{
+    static const struct {
+        enum tp_dtype dtype;
+        int64_t shape[3];
+        int places[3];
+        int64_t gap;
+    } cases[] = {
+        {TP_BFLOAT16, {3, 600, 700}, {0, 1, 2}, 0},
+        {TP_FLOAT16, {600, 3, 700}, {2, 0, 1}, 0},
+        {TP_FLOAT32, {40, 90, 100}, {1, 0, 2}, 3},
+        {TP_FLOAT32, {5000, 9, 33}, {0, 1, 2}, 0}, /* short rows            */
+        {TP_FLOAT64, {2, 3, 90000}, {0, 1, 2}, 0}, /* rows beyond a piece   */
+        {TP_FLOAT8_E5M2, {30, 20, 1000}, {0, 2, 1}, 1},
+        {TP_FLOAT8_E4M3FN, {9000, 2000, 1}, {0, 1, 2}, 0}, /* two ranges    */
+        {TP_BFLOAT16, {7, 5, 3}, {0, 1, 2}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_tensor tensor =
+            laid_out(cases[i].dtype, 3, cases[i].shape, cases[i].places,
+                     cases[i].gap);
+        const struct tp_dtype_info *info = tp_dtype_info(tensor.dtype);
+        struct memory memory =
+            new_memory((uint64_t)tensor.numel * info->size);
+        struct tp_dims_room all = {.indices = NULL};
+        char where[80];
+        snprintf(where, sizeof where, "case %zu", i);
+        make_even(&tensor, &memory);
+        scan(&tensor, &memory, 1, &all);
+        cr_assert_eq(check_notable(&tensor, &memory, &all, where),
+                     3 * all.dims.count, "%s: read again", where);
+        memory.reads = 0;
+        scan(&tensor, &memory, 1, &all);
+        const uint64_t twice = memory.reads;
+        memory.reads = 0;
+        scan_notable(&tensor, &memory, 1, &all);
+        if (i < 7) /* the last is read once into memory */
+            cr_assert_lt(memory.reads, twice, "%s", where);
+        /* and with an index of zeros, and an infinity */
+        for (int64_t j = 0; j < tensor.shape[1] * tensor.shape[2]; j++)
+            memset(memory.bytes + (size_t)(j / tensor.shape[2] *
+                                               tensor.stride[1] +
+                                           j % tensor.shape[2] *
+                                               tensor.stride[2]) *
+                                      info->size,
+                   0, info->size);
+        check(&tensor, &memory, where);
+        const uint64_t infinity = info->size == 8 ? 0x7ff0000000000000
+                                  : info->size == 4 ? 0x7f800000
+                                                    : 0x7c7f;
+        memcpy(memory.bytes, &infinity, info->size);
+        check(&tensor, &memory, where);
+        tp_dims_clear(&all);
+        free(memory.bytes);
+    }
+}
+
 Test(dims, stride_zero_is_counted)
 {
     /* Two stored numbers claim 10^15 elements. */
@@ -392,6 +524,7 @@ Test(dims, stride_zero_is_counted)
     cr_assert_eq(axes[1].worst[0].std, 0);
     cr_assert_eq(tp_dim_l2_norm(&axes[1].worst[0]), 4 * sqrt(5e14));
     cr_assert_eq(axes[1].ratio, 4.0 / 3);
+    cr_assert_eq(check_notable(&tensor, &memory, &room, "stride 0"), 9);
     /* and a single one */
     axes_of(&tensor)->stride[1] = 0;
     scan(&tensor, &memory, 1, &room);
