@@ -213,3 +213,48 @@ ranks()
     shift
     mpirun --allow-run-as-root --oversubscribe -n "$count" "$mpi_program" "$@"
 }
+
+# A case with runs that are killed says what one is, as `analyse WORD...`, which
+# does not return, leaves its result whole in `whole`, and sets -m.
+
+# kill_after SECONDS SIGNAL: such a run with the state `s`.
+kill_after()
+{
+    (analyse --state s --state_every 0) > text 2> err &
+    local pid=$!
+    sleep "$1"
+    kill -"$2" $pid 2> /dev/null
+    { wait $pid; } 2> /dev/null
+}
+
+# go_on FILES SECONDS: runs that are killed, the first after so long, and one
+# that goes on from what they left. Says what is wrong; `went_on` is there if
+# something was left.
+go_on()
+{
+    local known
+    rm -f s
+    kill_after "$2" KILL
+    kill_after "$2" INT
+    kill_after 0.0$((RANDOM % 90 + 10)) KILL
+    (analyse --state s) > text
+    known=$(sed -n 's/^  s: \([0-9]*\) files\? known, \([0-9]*\) .*/\1 + \2/p' \
+        text)
+    [ $((known)) -eq "$1" ] || echo "after $2: $known of $1"
+    [ "${known% +*}" = 0 ] || touch went_on
+    mv draw again
+    same whole again
+    rm -r again
+}
+
+# go_on_at_last FILES SECONDS...: until something was left, as a busy machine
+# may not have come to a first state by then.
+go_on_at_last()
+{
+    local files=$1 seconds
+    shift
+    for seconds in "$@"; do
+        [ -e went_on ] || go_on "$files" "$seconds"
+    done
+    [ ! -e went_on ] || echo "went on from a state"
+}
