@@ -258,3 +258,26 @@ go_on_at_last()
     done
     [ ! -e went_on ] || echo "went on from a state"
 }
+
+# kill_reader NAME: kills the process of a job in this folder that reads a file,
+# which takes it longer than a second, as the result's journals say.
+kill_reader()
+{
+    local process file='' victim=
+    for _ in $(seq 600); do
+        file=$(grep -l "$1" draw/.reading-* 2> /dev/null)
+        [ -z "$file" ] || break
+        sleep 0.02
+    done
+    sleep 0.3
+    for process in /proc/[0-9]*; do
+        if { tr '\0' '\n' < "$process/environ"; } 2> /dev/null |
+            grep -qx "OMPI_COMM_WORLD_RANK=${file##*-}" &&
+            [ "$(readlink "$process/cwd")" = "$(pwd -P)" ] &&
+            [ "$(readlink "$process/exe")" = \
+                "$(readlink -f "$mpi_program")" ]; then
+            victim=${process##*/}
+        fi
+    done
+    must kill -KILL "$victim"
+}
