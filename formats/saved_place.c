@@ -198,9 +198,14 @@ static const char *component_before(const char *path, const char *name)
 
 /* What stands before the numbers of a name, as bits: by it most patterns are
  * known not to fit. No pattern has a digit before a number, so each number
- * begins with the first of its digits. */
+ * begins with the first of its digits. Two bytes get one of 1024 bits: a name
+ * of ten numbers would hit one of 64 by chance in every seventh pattern, and
+ * has to be gone through for it. */
+enum { PAIR_WORDS = 16 };
+
 struct before_numbers {
-    uint64_t single, pair; /* the last byte; the last two                  */
+    uint64_t single;           /* the last byte                            */
+    uint64_t pair[PAIR_WORDS]; /* the last two                             */
 };
 
 static uint64_t single_bit(int last)
@@ -208,14 +213,22 @@ static uint64_t single_bit(int last)
     return UINT64_C(1) << (tolower(last) & 63);
 }
 
-static uint64_t pair_bit(int before, int last)
+static unsigned pair_place(int before, int last)
 {
-    return UINT64_C(1) << ((tolower(before) * 5 + tolower(last)) & 63);
+    const unsigned both =
+        (unsigned)tolower(before) * 37 + (unsigned)tolower(last);
+    return both % (PAIR_WORDS * 64);
+}
+
+static bool has_pair(const struct before_numbers *numbers, int before, int last)
+{
+    const unsigned place = pair_place(before, last);
+    return numbers->pair[place / 64] >> place % 64 & 1;
 }
 
 static struct before_numbers find_numbers(const char *text, const char *end)
 {
-    struct before_numbers found = {0, 0};
+    struct before_numbers found = {.single = 0};
     bool inside = false;
     for (const char *at = text; at < end; at++) {
         const bool digit = *at >= '0' && *at <= '9';
@@ -223,7 +236,8 @@ static struct before_numbers find_numbers(const char *text, const char *end)
             const int last = at > text ? (unsigned char)at[-1] : 0;
             const int before = at > text + 1 ? (unsigned char)at[-2] : 0;
             found.single |= single_bit(last);
-            found.pair |= pair_bit(before, last);
+            const unsigned place = pair_place(before, last);
+            found.pair[place / 64] |= UINT64_C(1) << place % 64;
         }
         inside = digit;
     }
@@ -243,7 +257,7 @@ static bool may_fit(const char *pattern, const struct before_numbers *numbers,
         return true;
     if (at == pattern + 1 || at[-2] == STAR)
         return numbers->single & single_bit(at[-1]);
-    return numbers->pair & pair_bit(at[-2], at[-1]);
+    return has_pair(numbers, at[-2], at[-1]);
 }
 
 /* Adds what one name of a path says; returns the bytes before what matched. */

@@ -2,6 +2,7 @@
 #include "base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_int64(const void *left, const void *right)
 {
@@ -46,4 +47,15 @@ void tp_sort_text(const char **texts, size_t count)
 {
     if (count > 0)
         qsort(texts, count, sizeof *texts, compare_text);
+}
+
+size_t tp_sort_text_once(const char **texts, size_t count)
+{
+    size_t kept = 0;
+    tp_sort_text(texts, count);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || strcmp(texts[kept - 1], texts[i]) != 0)
+            texts[kept++] = texts[i];
+    }
+    return kept;
 }

@@ -57,4 +57,7 @@ void tp_sort_double(double *values, size_t count);
 /* The same of texts, by their bytes. */
 void tp_sort_text(const char **texts, size_t count);
 
+/* The same, and each text once; returns how many these are. */
+size_t tp_sort_text_once(const char **texts, size_t count);
+
 #endif

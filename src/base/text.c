@@ -149,10 +149,10 @@ static bool is_control(const unsigned char *s, size_t length)
 static void add_json_control(struct tp_text *text, const unsigned char *s,
                              size_t length)
 {
-    const unsigned code = length == 2
-                              ? (s[0] & 0x1fU) << 6 | (s[1] & 0x3fU)
-                              : (s[0] & 0x0fU) << 12 | (s[1] & 0x3fU) << 6 |
-                                    (s[2] & 0x3fU);
+    const unsigned code =
+        length == 2
+            ? (s[0] & 0x1fU) << 6 | (s[1] & 0x3fU)
+            : (s[0] & 0x0fU) << 12 | (s[1] & 0x3fU) << 6 | (s[2] & 0x3fU);
     tp_text_add(text, "\\u%04x", code);
 }
 
@@ -229,9 +229,8 @@ void tp_text_printable(struct tp_text *text, const char *value)
         if (!*s)
             break;
         length = utf8_length(s);
-        bool plain =
-            length > 0 && *s >= 0x20 && *s != 0x7f && !is_control(s, length) &&
-            !is_noncharacter(s, length);
+        bool plain = length > 0 && *s >= 0x20 && *s != 0x7f &&
+                     !is_control(s, length) && !is_noncharacter(s, length);
         if (plain)
             tp_text_bytes(text, (const char *)s, length);
         length = length ? length : 1;
@@ -278,6 +277,14 @@ void tp_text_printable_cut(struct tp_text *text, const char *value, size_t most)
 bool tp_text_is_utf8(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
+    const unsigned char *end = s + strlen(value);
+    /* eight bytes of ASCII at a time, which most texts are */
+    for (uint64_t word = 0; (size_t)(end - s) >= sizeof word;
+         s += sizeof word) {
+        memcpy(&word, s, sizeof word);
+        if (word & 0x8080808080808080u)
+            break;
+    }
     while (*s) {
         const size_t length = *s < 0x80 ? 1 : utf8_length(s);
         if (length == 0)

@@ -31,44 +31,39 @@ static enum tp_status check(void *session, struct tp_error *err)
                            : status;
 }
 
-/* Reads the states, which have to be of the same options. */
+static struct tp_merged_state state_at(const void *merge, size_t index)
+{
+    const struct tp_state *state =
+        &((const struct tp_state_merge *)merge)->states[index];
+    return (struct tp_merged_state){state->options, state->roots};
+}
+
+/* Reads the states. From here on the options are those of the runs that are
+ * merged. */
 static enum tp_status read_states(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->tensors.frame.options;
-    struct tp_state_merge *merge = &s->merge;
     const struct tp_state_merge_from from = {
         options->inputs, options->input_count, &s->memo, &tp_interrupted};
+    const struct tp_merged_states states = {
+        options->inputs, options->input_count, TP_FOR_TENSORS, state_at,
+        &s->merge};
     enum tp_status status =
-        tp_state_merge_read(merge, &from, s->tensors.frame.pool, err);
-    for (size_t i = 1; i < merge->count && status == TP_OK; i++) {
-        status =
-            tp_compare_shapes(merge->states[i].options,
-                              merge->states[0].options, merge->paths[0], err);
-        if (status != TP_OK)
-            tp_error_in_file(err, merge->paths[i]);
-    }
-    return status;
-}
-
-/* From here on the options are those of the runs that were merged. */
-static enum tp_status take_options(struct session *s, struct tp_error *err)
-{
-    s->options = *s->tensors.frame.options;
+        tp_state_merge_read(&s->merge, &from, s->tensors.frame.pool, err);
+    s->options = *options;
     s->tensors.frame.options = &s->options;
-    enum tp_status status = tp_options_take(&s->options, TP_FOR_TENSORS,
-                                            s->merge.states[0].options, err);
     if (status == TP_OK)
-        status = tp_tensor_plan(&s->tensors, err);
+        status = tp_merged_take(&s->inputs, &states, &s->options, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_tensor_plan(&s->tensors, err);
     if (status == TP_OK && s->merge.casts > s->tensors.plan.count)
         status = tp_fail(err, TP_E_DAMAGED, -1,
                          "a damaged state: it has casts that its options do "
                          "not ask for");
     if (status != TP_OK)
         tp_error_in_file(err, s->merge.paths[0]);
-    for (size_t i = 0; i < s->merge.count; i++)
-        tp_merged_inputs_add(&s->inputs, s->merge.states[i].roots);
-    return status == TP_OK ? tp_merged_inputs_set(&s->inputs, &s->options, err)
-                           : status;
+    return status;
 }
 
 static enum tp_status merge_states(void *session, struct tp_error *err)
@@ -77,8 +72,6 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     struct tp_run *run = &s->tensors.run;
     run->memo = &s->memo;
     enum tp_status status = read_states(s, err);
-    if (status == TP_OK)
-        status = take_options(s, err);
     if (status == TP_OK)
         status = tp_state_merge_records(&s->merge, s->options.dims, &run->arena,
                                         err);

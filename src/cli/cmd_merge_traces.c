@@ -2,7 +2,6 @@
 /* tprof-analyze merge STATE... of traces. */
 #include <stdlib.h>
 
-#include "cli/keep_state.h"
 #include "cli/merged_inputs.h"
 #include "cli/option_shape.h"
 #include "cli/trace_session.h"
@@ -24,40 +23,33 @@ static enum tp_status check(void *session, struct tp_error *err)
                            "states of traces", err);
 }
 
-/* Reads the states, which have to be of the same options. */
-static enum tp_status read_states(struct session *s, struct tp_error *err)
+static struct tp_merged_state state_at(const void *merge, size_t index)
 {
-    const struct tp_options *options = s->traces.frame.options;
-    struct tp_trace_merge *merge = &s->merge;
-    enum tp_status status =
-        tp_trace_merge_read(merge, options->inputs, options->input_count,
-                            &s->traces.run.arena, &tp_interrupted, err);
-    for (size_t i = 1; i < merge->count && status == TP_OK; i++) {
-        status = tp_compare_shapes(merge->states[i].options,
-                                   merge->states[0].options, options->inputs[0],
-                                   err);
-        if (status != TP_OK)
-            tp_error_in_file(err, options->inputs[i]);
-    }
-    return status;
+    const struct tp_trace_state *state =
+        &((const struct tp_trace_merge *)merge)->states[index];
+    return (struct tp_merged_state){state->options, state->roots};
 }
 
-/* From here on the options are those of the runs that were merged. */
-static enum tp_status take_options(struct session *s, struct tp_error *err)
+/* Reads the states. From here on the options are those of the runs that are
+ * merged. */
+static enum tp_status read_states(struct session *s, struct tp_error *err)
 {
     const struct tp_options *given = s->traces.frame.options;
+    const struct tp_merged_states states = {given->inputs, given->input_count,
+                                            TP_FOR_TRACE, state_at, &s->merge};
+    enum tp_status status =
+        tp_trace_merge_read(&s->merge, given->inputs, given->input_count,
+                            &s->traces.run.arena, &tp_interrupted, err);
     s->options = *given;
     s->traces.frame.options = &s->options;
-    enum tp_status status = tp_options_take(&s->options, TP_FOR_TRACE,
-                                            s->merge.states[0].options, err);
     if (status == TP_OK)
-        status = tp_trace_plan(&s->traces, err);
+        status = tp_merged_take(&s->inputs, &states, &s->options, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_trace_plan(&s->traces, err);
     if (status != TP_OK)
         tp_error_in_file(err, given->inputs[0]);
-    for (size_t i = 0; i < s->merge.count; i++)
-        tp_merged_inputs_add(&s->inputs, s->merge.states[i].roots);
-    return status == TP_OK ? tp_merged_inputs_set(&s->inputs, &s->options, err)
-                           : status;
+    return status;
 }
 
 static enum tp_status merge_states(void *session, struct tp_error *err)
@@ -65,8 +57,6 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     struct session *s = session;
     struct tp_trace_session *traces = &s->traces;
     enum tp_status status = read_states(s, err);
-    if (status == TP_OK)
-        status = take_options(s, err);
     if (status == TP_OK)
         status = tp_trace_merge_records(&s->merge, err);
     s->files = s->merge.records.count;

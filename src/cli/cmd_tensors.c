@@ -33,9 +33,11 @@ static enum tp_status team_gather(void *context, struct tp_records *records,
 
 static void team_open(struct team *team, const struct tp_options *options)
 {
-    *team = (struct team){
-        .gather = {.world = options->world},
-        .how = {options->world, team_reading, team_gather, team}};
+    *team = (struct team){.gather = {.world = options->world},
+                          .how = {.world = options->world,
+                                  .reading = team_reading,
+                                  .gather = team_gather,
+                                  .context = team}};
     if (options->world)
         tp_journal_open(&team->journal, options);
 }

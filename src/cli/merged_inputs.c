@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "base/order.h"
-
-void tp_merged_inputs_add(struct tp_merged_inputs *merged, const char *roots)
-{
-    tp_text_add(&merged->roots, "%s", roots);
-}
+#include "cli/keep_state.h"
 
 /* The folder that two paths lie in, one of which may be it; its length. */
 static size_t common_folder(const char *a, const char *b)
@@ -25,29 +21,25 @@ static size_t common_folder(const char *a, const char *b)
 }
 
 /* The folder that holds all inputs of the states, as one run over it would be
- * told; where there is none, the inputs, each once. Sorted by bytes, the first
- * and the last have the least in common. */
+ * told; where there is none, the inputs. Sorted by bytes, the first and the
+ * last have the least in common. */
 static void reduce_inputs(char **inputs, size_t count,
                           struct tp_options *options)
 {
-    size_t kept = 0;
     const size_t length =
         count ? common_folder(inputs[0], inputs[count - 1]) : 0;
     if (length) {
         inputs[0][length] = '\0';
         count = 1;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || strcmp(inputs[kept - 1], inputs[i]) != 0)
-            inputs[kept++] = inputs[i];
-    }
     options->inputs = (const char **)inputs;
-    options->input_count = kept;
+    options->input_count = count;
 }
 
-enum tp_status tp_merged_inputs_set(struct tp_merged_inputs *merged,
-                                    struct tp_options *options,
-                                    struct tp_error *err)
+/* Makes the roots the inputs of options. */
+static enum tp_status set_inputs(struct tp_merged_inputs *merged,
+                                 struct tp_options *options,
+                                 struct tp_error *err)
 {
     size_t lines = 0;
     if (merged->roots.failed)
@@ -63,9 +55,35 @@ enum tp_status tp_merged_inputs_set(struct tp_merged_inputs *merged,
         at = strchr(at, '\n');
         *at++ = '\0';
     }
-    tp_sort_text((const char **)merged->inputs, lines);
+    lines = tp_sort_text_once((const char **)merged->inputs, lines);
     reduce_inputs(merged->inputs, lines, options);
     return TP_OK;
+}
+
+enum tp_status tp_merged_take(struct tp_merged_inputs *merged,
+                              const struct tp_merged_states *states,
+                              struct tp_options *options, struct tp_error *err)
+{
+    const struct tp_merged_state first = states->state(states->merge, 0);
+    size_t at = 0;
+    enum tp_status status = TP_OK;
+    for (size_t i = 1; i < states->count && status == TP_OK; i++) {
+        at = i;
+        status = tp_compare_shapes(states->state(states->merge, i).options,
+                                   first.options, states->paths[0], err);
+    }
+    if (status == TP_OK) {
+        at = 0;
+        status = tp_options_take(options, states->command, first.options, err);
+    }
+    if (status != TP_OK) {
+        tp_error_in_file(err, states->paths[at]);
+        return status;
+    }
+    for (size_t i = 0; i < states->count; i++)
+        tp_text_add(&merged->roots, "%s",
+                    states->state(states->merge, i).roots);
+    return set_inputs(merged, options, err);
 }
 
 void tp_merged_inputs_clear(struct tp_merged_inputs *merged)

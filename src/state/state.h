@@ -60,9 +60,15 @@ enum tp_status tp_state_keep_memo(const char *path, const struct tp_memo *memo,
 enum tp_status tp_state_read(const char *path, struct tp_state *state,
                              struct tp_memo *memo, struct tp_error *err);
 
+/* The same by way of an image, whose room is used for one state after the
+ * other; tp_state_image_clear releases it at last. */
+struct tp_state_image;
+enum tp_status tp_state_read_by(struct tp_state_image *image, const char *path,
+                                struct tp_state *state, struct tp_memo *memo,
+                                struct tp_error *err);
+
 /* The same to an image, which tp_state_image_clear releases in any case, and of
  * one, which is used up. */
-struct tp_state_image;
 enum tp_status tp_state_encode(const struct tp_state_header *header,
                                const struct tp_records *records,
                                const struct tp_memo *memo,

@@ -41,38 +41,6 @@ static const char *const part_names[TP_STATE_PARTS] = {
     [TP_STATE_ROOTS] = "roots",
 };
 
-void tp_state_image_clear(struct tp_state_image *image)
-{
-    for (int i = 0; i < TP_STATE_PARTS; i++) {
-        if (image->parts[i].capacity)
-            free(image->parts[i].data);
-    }
-    memset(image, 0, sizeof *image);
-}
-
-size_t tp_state_room(size_t size)
-{
-    return (size + WORD - 1) / WORD * WORD;
-}
-
-enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
-                                  const void *bytes, size_t size, uint64_t *at,
-                                  struct tp_error *err)
-{
-    const size_t room = tp_state_room(size);
-    if (tp_grow(&part->data, &part->capacity, part->size + room, 1, err) !=
-        TP_OK)
-        return TP_E_MEMORY;
-    if (size)
-        memcpy(part->data + part->size, bytes, size);
-    if (room > size)
-        memset(part->data + part->size + size, 0, room - size);
-    if (at)
-        *at = part->size;
-    part->size += room;
-    return TP_OK;
-}
-
 /* Bytes of a unit of a part: a row of words, a word, or a byte. */
 static size_t unit_of(int part)
 {
@@ -447,36 +415,26 @@ static enum tp_status skip_to(struct input *in, uint64_t offset)
     return status;
 }
 
-/* A part that was deflated. */
+/* A part that was deflated, by way of `room`. */
 static enum tp_status inflate_next(struct input *in, const struct place *place,
+                                   struct tp_state_bytes *room,
                                    unsigned char *into)
 {
+    const size_t size = (size_t)place->size;
+    enum tp_status status = tp_state_bytes_room(room, size, in->err);
+    if (status == TP_OK)
+        status = read_next(in, room->data, size);
+    if (status != TP_OK)
+        return status;
     struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-    unsigned char *bytes = malloc((size_t)place->size + 1);
-    enum tp_status status = inflater && bytes
-                                ? read_next(in, bytes, place->size)
-                                : tp_fail_memory(in->err);
-    if (status == TP_OK && libdeflate_zlib_decompress(
-                               inflater, bytes, (size_t)place->size, into,
-                               (size_t)place->full, NULL) != LIBDEFLATE_SUCCESS)
+    if (!inflater)
+        return tp_fail_memory(in->err);
+    if (libdeflate_zlib_decompress(inflater, room->data, size, into,
+                                   (size_t)place->full,
+                                   NULL) != LIBDEFLATE_SUCCESS)
         status = fail_changed(in->err);
     libdeflate_free_decompressor(inflater);
-    free(bytes);
     return status;
-}
-
-/* What rows point to stays where it is read. */
-enum tp_status tp_state_part_make(struct tp_state_image *image, int part,
-                                  size_t size, struct tp_arena *arena,
-                                  struct tp_error *err)
-{
-    struct tp_state_bytes *bytes = &image->parts[part];
-    const bool stays = part == TP_STATE_NUMBERS || part == TP_STATE_AXES ||
-                       part == TP_STATE_NAMES;
-    bytes->data = stays ? tp_arena_alloc(arena, size) : malloc(size + 1);
-    bytes->size = size;
-    bytes->capacity = stays ? 0 : size + 1;
-    return bytes->data ? TP_OK : tp_fail_memory(err);
 }
 
 static enum tp_status read_part(struct input *in, int part,
@@ -490,8 +448,9 @@ static enum tp_status read_part(struct input *in, int part,
     if (status != TP_OK)
         return status;
     unsigned char *data = image->parts[part].data;
-    return place->size == place->full ? read_next(in, data, size)
-                                      : inflate_next(in, place, data);
+    return place->size == place->full
+               ? read_next(in, data, size)
+               : inflate_next(in, place, &image->deflated, data);
 }
 
 /* Whether a part may lie there, deflated or not. */

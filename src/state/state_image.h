@@ -37,6 +37,7 @@ struct tp_state_bytes {
 
 struct tp_state_image {
     struct tp_state_bytes parts[TP_STATE_PARTS];
+    struct tp_state_bytes deflated; /* room for a part as its file has it  */
     bool whole;  /* as tp_state_header has it                              */
     bool traces; /* of traces, as trace_state.h has them; to be set before an
                     image is read, too                                     */
@@ -44,6 +45,10 @@ struct tp_state_image {
 
 /* Releases all; empty afterwards. */
 void tp_state_image_clear(struct tp_state_image *image);
+
+/* Empties it, but keeps its room for the next file: memory that was used before
+ * costs a fraction of what the system clears first. */
+void tp_state_image_reuse(struct tp_state_image *image);
 
 /* What so many bytes take: up to a multiple of 8. */
 size_t tp_state_room(size_t size);
@@ -53,6 +58,11 @@ size_t tp_state_room(size_t size);
 enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
                                   const void *bytes, size_t size, uint64_t *at,
                                   struct tp_error *err);
+
+/* Room for so many bytes that are to be read; what was there is lost.
+ * TP_E_MEMORY. */
+enum tp_status tp_state_bytes_room(struct tp_state_bytes *bytes, size_t size,
+                                   struct tp_error *err);
 
 /* Gives a part room for what is to be read into it: the arena's, of what rows
  * point to. TP_E_MEMORY. */

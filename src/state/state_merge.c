@@ -17,13 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "state/state_image.h"
+#include "state/state_texts.h"
 
 /* States under way. */
 struct loader {
     struct tp_state_merge *merge;
     const struct tp_state_merge_from *from;
-    struct tp_error *errors; /* [count]                                    */
+    struct tp_error *errors;       /* [count]                              */
+    struct tp_state_image *images; /* room of each worker                  */
 };
 
 static void load_state(void *context, size_t index, unsigned worker)
@@ -32,14 +34,14 @@ static void load_state(void *context, size_t index, unsigned worker)
     struct tp_error *err = &l->errors[index];
     struct tp_state *state = &l->merge->states[index];
     const char *path = l->from->paths[index];
-    (void)worker;
     if (l->from->stop && *l->from->stop) {
         tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
         return;
     }
     state->records.arena = &l->merge->arenas[index];
     state->shared = &l->merge->words;
-    if (tp_state_read(path, state, l->from->memo, err) == TP_OK &&
+    if (tp_state_read_by(&l->images[worker], path, state, l->from->memo, err) ==
+            TP_OK &&
         !state->whole) {
         tp_fail(err, TP_E_UNSUPPORTED, -1,
                 "the run that wrote this state did not come to its end: give "
@@ -52,13 +54,14 @@ enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
                                    const struct tp_state_merge_from *from,
                                    struct tp_pool *pool, struct tp_error *err)
 {
-    struct loader l = {merge, from, calloc(from->count + 1, sizeof *l.errors)};
+    struct loader l = {merge, from, calloc(from->count + 1, sizeof *l.errors),
+                       calloc(tp_pool_size(pool), sizeof *l.images)};
     enum tp_status status = TP_OK;
     merge->states = calloc(from->count + 1, sizeof *merge->states);
     merge->arenas = calloc(from->count + 1, sizeof *merge->arenas);
     merge->paths = from->paths;
     pthread_mutex_init(&merge->words.lock, NULL);
-    if (!l.errors || !merge->states || !merge->arenas)
+    if (!l.errors || !l.images || !merge->states || !merge->arenas)
         status = tp_fail_memory(err);
     merge->count = status == TP_OK ? from->count : 0;
     tp_pool_for(pool, merge->count, load_state, &l);
@@ -70,6 +73,9 @@ enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
         merge->casts =
             state->casts > merge->casts ? state->casts : merge->casts;
     }
+    for (unsigned i = 0; l.images && i < tp_pool_size(pool); i++)
+        tp_state_image_clear(&l.images[i]);
+    free(l.images);
     free(l.errors);
     return status;
 }
@@ -88,27 +94,14 @@ static enum tp_status merge_problems(struct tp_state_merge *merge,
                                      struct tp_error *err)
 {
     struct tp_records *records = &merge->records;
-    size_t count = 0;
-    for (size_t i = 0; i < merge->count; i++)
-        count += merge->states[i].records.problem_count;
-    records->problems = calloc(count + 1, sizeof *records->problems);
-    if (!records->problems)
-        return tp_fail_memory(err);
-    size_t all = 0;
-    for (size_t i = 0; i < merge->count; i++) {
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < merge->count && status == TP_OK; i++) {
         const struct tp_records *its = &merge->states[i].records;
-        for (size_t k = 0; k < its->problem_count; k++)
-            records->problems[all++] = its->problems[k];
+        status =
+            tp_state_sentences_add(&records->problems, &records->problem_count,
+                                   its->problems, its->problem_count, err);
     }
-    tp_sort_text(records->problems, all);
-    for (size_t i = 0; i < all; i++) {
-        const char *text = records->problems[i];
-        const size_t last = records->problem_count - 1;
-        if (records->problem_count == 0 ||
-            strcmp(records->problems[last], text) != 0)
-            records->problems[records->problem_count++] = text;
-    }
-    return TP_OK;
+    return status;
 }
 
 /* --- order ---------------------------------------------------------------- */

@@ -147,50 +147,139 @@ static bool read_pointer(struct reader *r, enum tp_state_kind kind,
     }
 }
 
-static bool read_member(struct reader *r, const struct tp_state_member *member,
-                        uint64_t word, void *into)
+/* Words of one member, of `count` structs that stand one behind the other. */
+struct column {
+    const struct tp_state_member *member;
+    const unsigned char *words;
+    size_t stride; /* bytes from one to the next                          */
+    char *at;
+    size_t size; /* of a struct                                           */
+};
+
+static uint64_t word_of(const struct column *c, size_t index)
 {
-    void *at = (char *)into + member->offset;
-    const void *value;
-    unsigned number = (unsigned)word;
-    bool flag = word != 0;
-    switch (member->kind) {
+    uint64_t word;
+    memcpy(&word, c->words + index * c->stride, sizeof word);
+    return word;
+}
+
+static void read_words(const struct column *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(c->at + i * c->size, c->words + i * c->stride, sizeof(uint64_t));
+}
+
+static bool read_enums(const struct column *c, size_t count)
+{
+    const uint64_t most = c->member->most;
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t word = word_of(c, i);
+        const unsigned number = (unsigned)word;
+        good = good && word <= most;
+        memcpy(c->at + i * c->size, &number, sizeof number);
+    }
+    return good;
+}
+
+static bool read_flags(const struct column *c, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t word = word_of(c, i);
+        const bool flag = word == 1;
+        good = good && word <= 1;
+        memcpy(c->at + i * c->size, &flag, sizeof flag);
+    }
+    return good;
+}
+
+static bool read_pointers(struct reader *r, const struct column *c,
+                          size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        const void *value;
+        if (!read_pointer(r, c->member->kind, word_of(c, i), &value))
+            return false;
+        memcpy(c->at + i * c->size, &value, sizeof value);
+    }
+    return true;
+}
+
+static bool read_column(struct reader *r, const struct column *c, size_t count)
+{
+    switch (c->member->kind) {
     case TP_STATE_INT64:
     case TP_STATE_SIZE:
     case TP_STATE_REAL:
-        memcpy(at, &word, sizeof word);
+        read_words(c, count);
         return true;
     case TP_STATE_ENUM:
-        memcpy(at, &number, sizeof number);
-        return word <= member->most;
+        return read_enums(c, count);
     case TP_STATE_FLAG:
-        memcpy(at, &flag, sizeof flag);
-        return word <= 1;
+        return read_flags(c, count);
     default:
-        if (!read_pointer(r, member->kind, word, &value))
-            return false;
-        memcpy(at, &value, sizeof value);
-        return true;
+        return read_pointers(r, c, 0, count);
     }
 }
 
-/* The next struct of a part. */
-static enum tp_status read_struct(struct reader *r, enum tp_state_part part,
-                                  void *into)
+/* Whether what a member stands for lies in the order of the structs. */
+static bool is_packed(enum tp_state_kind kind)
+{
+    return kind >= TP_STATE_PACKED;
+}
+
+/* The next structs of a part, few enough to stay in the cache: member by
+ * member, and then, struct by struct, what is packed. */
+static enum tp_status read_block(struct reader *r, enum tp_state_part part,
+                                 char *into, size_t count)
 {
     const struct tp_state_members *members = tp_state_members_of(part);
-    const struct tp_state_bytes *bytes = &r->image->parts[part];
-    const size_t size = members->count * sizeof(uint64_t);
-    if (bytes->size - r->at[part] < size)
-        return fail(r, "the number of its rows");
-    for (size_t i = 0; i < members->count; i++) {
-        uint64_t word;
-        memcpy(&word, bytes->data + r->at[part] + i * sizeof word, sizeof word);
-        if (!read_member(r, &members->members[i], word, into))
-            return fail(r, members->members[i].name);
+    const size_t stride = members->count * sizeof(uint64_t);
+    const unsigned char *words = r->image->parts[part].data + r->at[part];
+    struct column packed[TP_STATE_CODES - TP_STATE_PACKED + 1];
+    size_t packed_count = 0;
+    for (size_t m = 0; m < members->count; m++) {
+        const struct tp_state_member *member = &members->members[m];
+        const struct column c = {member, words + m * sizeof(uint64_t), stride,
+                                 into + member->offset, members->size};
+        if (is_packed(member->kind))
+            packed[packed_count++] = c;
+        else if (!read_column(r, &c, count))
+            return fail(r, member->name);
     }
-    r->at[part] += size;
+    for (size_t i = 0; packed_count && i < count; i++) {
+        for (size_t k = 0; k < packed_count; k++) {
+            if (!read_pointers(r, &packed[k], i, i + 1))
+                return fail(r, packed[k].member->name);
+        }
+    }
+    r->at[part] += count * stride;
     return TP_OK;
+}
+
+/* How many of a part are left. */
+static size_t rest_of(const struct reader *r, enum tp_state_part part)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    const size_t unit =
+        members ? members->count * sizeof(uint64_t) : sizeof(uint64_t);
+    return (r->image->parts[part].size - r->at[part]) / unit;
+}
+
+/* The next structs of a part. */
+static enum tp_status read_structs(struct reader *r, enum tp_state_part part,
+                                   void *into, size_t count)
+{
+    enum { BLOCK = 64 };
+    const struct tp_state_members *members = tp_state_members_of(part);
+    enum tp_status status = TP_OK;
+    if (count > rest_of(r, part))
+        return fail(r, "the number of its rows");
+    for (size_t i = 0; i < count && status == TP_OK; i += BLOCK)
+        status = read_block(r, part, (char *)into + i * members->size,
+                            count - i < BLOCK ? count - i : BLOCK);
+    return status;
 }
 
 /* The next texts of a list of names. */
@@ -223,15 +312,6 @@ static void complete_row(struct tp_row *row, const char *file)
     row->numbers = numbers;
 }
 
-/* How many of a part are left. */
-static size_t rest_of(const struct reader *r, enum tp_state_part part)
-{
-    const struct tp_state_members *members = tp_state_members_of(part);
-    const size_t unit =
-        members ? members->count * sizeof(uint64_t) : sizeof(uint64_t);
-    return (r->image->parts[part].size - r->at[part]) / unit;
-}
-
 static enum tp_status read_ties(struct reader *r, struct tp_record *record)
 {
     if (record->tie_count > rest_of(r, TP_STATE_TIES))
@@ -245,17 +325,12 @@ static enum tp_status read_ties(struct reader *r, struct tp_record *record)
                : tp_fail_memory(r->err);
 }
 
+/* Rows and what was skipped of a record, which were read. */
 static enum tp_status read_record(struct reader *r, struct tp_row *rows,
                                   struct tp_skipped *skipped,
                                   struct tp_record *record)
 {
     struct tp_records *records = &r->state->records;
-    enum tp_status status = read_struct(r, TP_STATE_FILES, record);
-    if (status != TP_OK)
-        return status;
-    if (record->row_count > rest_of(r, TP_STATE_ROWS) ||
-        record->skipped_count > rest_of(r, TP_STATE_SKIPPED))
-        return fail(r, "the number of its rows");
     const char *file = tp_text_is_utf8(record->path)
                            ? record->path
                            : tp_records_text(records, record->path);
@@ -264,16 +339,11 @@ static enum tp_status read_record(struct reader *r, struct tp_row *rows,
     record->rows = rows;
     record->skipped = skipped;
     record->borrowed = record->done = true;
-    for (size_t i = 0; i < record->row_count && status == TP_OK; i++) {
-        status = read_struct(r, TP_STATE_ROWS, &rows[i]);
-        if (status == TP_OK)
-            complete_row(&rows[i], file);
-    }
-    for (size_t i = 0; i < record->skipped_count && status == TP_OK; i++) {
-        status = read_struct(r, TP_STATE_SKIPPED, &skipped[i]);
+    for (size_t i = 0; i < record->row_count; i++)
+        complete_row(&rows[i], file);
+    for (size_t i = 0; i < record->skipped_count; i++)
         skipped[i].file = file;
-    }
-    return status == TP_OK ? read_ties(r, record) : status;
+    return read_ties(r, record);
 }
 
 /* The records, sorted by path. */
@@ -288,21 +358,31 @@ static enum tp_status read_records(struct reader *r)
     records->items = calloc(count + 1, sizeof *records->items);
     if (!records->all_rows || !records->all_skipped || !records->items)
         return tp_fail_memory(r->err);
-    enum tp_status status = TP_OK;
-    for (size_t i = 0, row = 0, skip = 0; i < count && status == TP_OK; i++) {
-        struct tp_record *record = &records->items[records->count++];
+    enum tp_status status =
+        read_structs(r, TP_STATE_ROWS, records->all_rows, rows);
+    if (status == TP_OK)
+        status =
+            read_structs(r, TP_STATE_SKIPPED, records->all_skipped, skipped);
+    if (status == TP_OK)
+        status = read_structs(r, TP_STATE_FILES, records->items, count);
+    if (status != TP_OK)
+        return status;
+    size_t row = 0, skip = 0;
+    for (size_t i = 0; i < count && status == TP_OK; i++) {
+        struct tp_record *record = &records->items[i];
+        if (record->row_count > rows - row ||
+            record->skipped_count > skipped - skip)
+            return fail(r, "the number of its rows");
         status = read_record(r, &records->all_rows[row],
                              &records->all_skipped[skip], record);
-        if (status != TP_OK) /* nothing of it is owned by itself */
-            record->borrowed = true;
-        else if (i && strcmp(record[-1].path, record->path) > 0)
+        if (status == TP_OK && i && strcmp(record[-1].path, record->path) > 0)
             status = fail(r, "the order of its files");
         row += record->row_count;
         skip += record->skipped_count;
+        records->count += status == TP_OK;
     }
     if (status == TP_OK &&
-        (rest_of(r, TP_STATE_ROWS) || rest_of(r, TP_STATE_SKIPPED) ||
-         rest_of(r, TP_STATE_TIES)))
+        (row < rows || skip < skipped || rest_of(r, TP_STATE_TIES)))
         status = fail(r, "the number of its rows");
     return status;
 }
@@ -331,7 +411,7 @@ static enum tp_status read_memo(struct reader *r, struct tp_memo *memo)
         memcpy(copy, results->data, results->size);
     while (status == TP_OK && rest_of(r, TP_STATE_MEMO)) {
         struct tp_memo_entry entry = {.used = false};
-        status = read_struct(r, TP_STATE_MEMO, &entry);
+        status = read_structs(r, TP_STATE_MEMO, &entry, 1);
         if (status == TP_OK && entry.size > results->size - next)
             status = fail(r, "the length of a result");
         if (status != TP_OK)
@@ -394,16 +474,25 @@ enum tp_status tp_state_decode(struct tp_state_image *image,
     return status;
 }
 
+enum tp_status tp_state_read_by(struct tp_state_image *image, const char *path,
+                                struct tp_state *state, struct tp_memo *memo,
+                                struct tp_error *err)
+{
+    tp_state_image_reuse(image);
+    enum tp_status status =
+        tp_state_image_read(path, state->records.arena, image, err);
+    if (status == TP_OK)
+        status = tp_state_decode(image, state, memo, err);
+    if (status != TP_OK)
+        tp_error_in_file(err, path);
+    return status;
+}
+
 enum tp_status tp_state_read(const char *path, struct tp_state *state,
                              struct tp_memo *memo, struct tp_error *err)
 {
     struct tp_state_image image = {.whole = false};
-    enum tp_status status =
-        tp_state_image_read(path, state->records.arena, &image, err);
-    if (status == TP_OK)
-        status = tp_state_decode(&image, state, memo, err);
+    enum tp_status status = tp_state_read_by(&image, path, state, memo, err);
     tp_state_image_clear(&image);
-    if (status != TP_OK)
-        tp_error_in_file(err, path);
     return status;
 }

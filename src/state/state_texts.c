@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 static struct tp_state_numbered *slot_of(const struct tp_state_numbers *set,
                                          const char *text)
 {
@@ -68,12 +70,18 @@ void tp_state_numbers_clear(struct tp_state_numbers *set)
     *set = (struct tp_state_numbers){.slots = NULL};
 }
 
+/* SIZE_MAX: the last of them does not end. */
 static size_t count_texts(const struct tp_state_bytes *part)
 {
     size_t count = 0;
-    for (size_t i = 0; i < part->size; i++)
-        count += !part->data[i];
-    return part->size == 0 || !part->data[part->size - 1] ? count : SIZE_MAX;
+    for (size_t at = 0; at < part->size; count++) {
+        const unsigned char *end =
+            memchr(part->data + at, '\0', part->size - at);
+        if (!end)
+            return SIZE_MAX;
+        at = (size_t)(end + 1 - part->data);
+    }
+    return count;
 }
 
 enum tp_status tp_state_texts_view(const struct tp_state_bytes *part,
@@ -104,4 +112,18 @@ enum tp_status tp_state_text_copy(const struct tp_state_bytes *part,
                        "a damaged state: its header is not what it should be");
     *text = strdup((const char *)part->data);
     return *text ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_state_sentences_add(const char ***list, size_t *count,
+                                      const char *const *more,
+                                      size_t more_count, struct tp_error *err)
+{
+    const char **all = realloc(*list, (*count + more_count + 1) * sizeof *all);
+    if (!all)
+        return tp_fail_memory(err);
+    *list = all;
+    if (more_count)
+        memcpy(all + *count, more, more_count * sizeof *all);
+    *count = tp_sort_text_once(all, *count + more_count);
+    return TP_OK;
 }

@@ -38,6 +38,12 @@ enum tp_status tp_state_texts_view(const struct tp_state_bytes *part,
                                    struct tp_state_words *texts,
                                    struct tp_error *err);
 
+/* Adds sentences to a list (free()), which has each once, in order.
+ * TP_E_MEMORY. */
+enum tp_status tp_state_sentences_add(const char ***list, size_t *count,
+                                      const char *const *more,
+                                      size_t more_count, struct tp_error *err);
+
 /* A part that is one text, in new memory (free()). Fails as above. */
 enum tp_status tp_state_text_copy(const struct tp_state_bytes *part,
                                   char **text, struct tp_error *err);

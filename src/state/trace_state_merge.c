@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "state/state_texts.h"
 #include "trace/trace_lists.h"
 
 static enum tp_status read_one(struct tp_trace_merge *merge, const char *path,
@@ -96,26 +96,14 @@ static enum tp_status merge_problems(struct tp_trace_merge *merge,
                                      struct tp_error *err)
 {
     struct tp_trace_records *records = &merge->records;
-    size_t count = 0;
-    for (size_t i = 0; i < merge->count; i++)
-        count += merge->states[i].records.problem_count;
-    records->problems = calloc(count + 1, sizeof *records->problems);
-    if (!records->problems)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < merge->count; i++) {
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < merge->count && status == TP_OK; i++) {
         const struct tp_trace_records *its = &merge->states[i].records;
-        for (size_t k = 0; k < its->problem_count; k++)
-            records->problems[records->problem_count++] = its->problems[k];
+        status =
+            tp_state_sentences_add(&records->problems, &records->problem_count,
+                                   its->problems, its->problem_count, err);
     }
-    tp_sort_text(records->problems, records->problem_count);
-    size_t kept = 0;
-    for (size_t i = 0; i < records->problem_count; i++) {
-        if (kept == 0 ||
-            strcmp(records->problems[kept - 1], records->problems[i]) != 0)
-            records->problems[kept++] = records->problems[i];
-    }
-    records->problem_count = kept;
-    return TP_OK;
+    return status;
 }
 
 /* What stands beside a folder that several machines see is said once. */

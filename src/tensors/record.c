@@ -33,7 +33,10 @@ void tp_records_clear(struct tp_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
         record_clear(&records->items[i]);
+    for (size_t i = 0; i < records->part_count; i++)
+        record_clear(&records->parts[i]);
     free(records->items);
+    free(records->parts);
     free(records->all_rows);
     free(records->all_skipped);
     free(records->problems);
@@ -303,16 +306,4 @@ enum tp_status tp_records_share(const struct tp_world *world,
             status == TP_OK && done[i];
     free(done);
     return status;
-}
-
-size_t *tp_records_order(const struct tp_records *records)
-{
-    uint64_t *sizes = malloc((records->count + 1) * sizeof *sizes);
-    if (!sizes)
-        return NULL;
-    for (size_t i = 0; i < records->count; i++)
-        sizes[i] = records->items[i].size;
-    size_t *order = tp_share_order(sizes, records->count);
-    free(sizes);
-    return order;
 }

@@ -43,6 +43,9 @@ struct tp_record {
     bool lone;     /* as of tp_lone_shards_has                              */
     bool elsewhere; /* another process of the run has it: nothing is here   */
     bool borrowed; /* rows and skipped are parts of all_rows, all_skipped  */
+    /* of a part of a file that a process of a team read (tensors/claims.h): */
+    size_t part, parts; /* which of how many; parts 0: it is a whole file  */
+    bool changed;       /* the file did meanwhile                          */
 };
 
 /* Records by path. All-zero bytes, with an arena, are none. */
@@ -51,6 +54,8 @@ struct tp_records {
     struct tp_intern texts; /* in it: equal words are one pointer          */
     struct tp_record *items;
     size_t count, capacity;
+    struct tp_record *parts; /* of files that several processes read       */
+    size_t part_count, part_capacity;
     struct tp_row *all_rows; /* of records that were loaded together       */
     struct tp_skipped *all_skipped;
     const char **problems; /* of finding files: sentences                  */
@@ -104,9 +109,5 @@ void tp_records_reuse(struct tp_records *known, enum tp_dims_mode dims,
 enum tp_status tp_records_share(const struct tp_world *world,
                                 struct tp_records *records,
                                 struct tp_error *err);
-
-/* In what order a world is to claim them (base/share.h); owned, NULL: no
- * memory. */
-size_t *tp_records_order(const struct tp_records *records);
 
 #endif

@@ -15,25 +15,40 @@ void tp_run_note(struct tp_run *run, const char *format, ...)
     va_end(args);
 }
 
+/* Words of a run are mostly one text each. */
+static int compare_words(const char *a, const char *b)
+{
+    return a == b ? 0 : strcmp(a, b);
+}
+
 /* All labels but the ordinal; 0 when they are equal. */
 static int compare_labels(const struct tp_label *a, const struct tp_label *b)
 {
-    const char *const left[] = {a->layer_type, a->operation,  a->phase,
-                                a->component,  a->quant_type, a->tensor_name,
-                                a->module};
-    const char *const right[] = {b->layer_type, b->operation,  b->phase,
-                                 b->component,  b->quant_type, b->tensor_name,
-                                 b->module};
-    const int64_t left_numbers[] = {a->layer_idx, a->rank,      a->sample_idx,
-                                    a->group_idx, a->iteration, a->expert};
-    const int64_t right_numbers[] = {b->layer_idx, b->rank,      b->sample_idx,
-                                     b->group_idx, b->iteration, b->expert};
-    for (size_t i = 0; i < sizeof left_numbers / sizeof *left_numbers; i++) {
-        if (left_numbers[i] != right_numbers[i])
-            return tp_order_int64(left_numbers[i], right_numbers[i]);
+    static const size_t numbers[] = {offsetof(struct tp_label, layer_idx),
+                                     offsetof(struct tp_label, rank),
+                                     offsetof(struct tp_label, sample_idx),
+                                     offsetof(struct tp_label, group_idx),
+                                     offsetof(struct tp_label, iteration),
+                                     offsetof(struct tp_label, expert)};
+    static const size_t words[] = {offsetof(struct tp_label, layer_type),
+                                   offsetof(struct tp_label, operation),
+                                   offsetof(struct tp_label, phase),
+                                   offsetof(struct tp_label, component),
+                                   offsetof(struct tp_label, quant_type),
+                                   offsetof(struct tp_label, tensor_name),
+                                   offsetof(struct tp_label, module)};
+    const char *left = (const char *)a, *right = (const char *)b;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const int result = tp_order_int64(
+            *(const int64_t *)(const void *)(left + numbers[i]),
+            *(const int64_t *)(const void *)(right + numbers[i]));
+        if (result)
+            return result;
     }
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        int result = strcmp(left[i], right[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const int result = compare_words(
+            *(const char *const *)(const void *)(left + words[i]),
+            *(const char *const *)(const void *)(right + words[i]));
         if (result)
             return result;
     }
@@ -48,9 +63,9 @@ static int compare_for_ordinal(const void *left, const void *right)
     if (!result)
         result = tp_order_int64(a->label.counter, b->label.counter);
     if (!result)
-        result = strcmp(a->label.timestamp, b->label.timestamp);
+        result = compare_words(a->label.timestamp, b->label.timestamp);
     if (!result)
-        result = strcmp(a->file, b->file);
+        result = compare_words(a->file, b->file);
     return result ? result : tp_order_place(a, b); /* rows: payload order */
 }
 
@@ -83,12 +98,11 @@ enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
         run->skipped = skipped;
     if (!kept || !skipped)
         return tp_fail_memory(err);
-    run->skipped[run->skipped_count++] =
-        (struct tp_skipped){.file = row->file,
-                            .path = row->path,
-                            .reason = kept,
-                            .offset = -1,
-                            .damage = true};
+    run->skipped[run->skipped_count++] = (struct tp_skipped){.file = row->file,
+                                                             .path = row->path,
+                                                             .reason = kept,
+                                                             .offset = -1,
+                                                             .damage = true};
     return TP_OK;
 }
 

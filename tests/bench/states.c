@@ -2,7 +2,7 @@
 /*
  * How fast states are read and joined: makes COUNT copies of a state, each of
  * another rank with files of its own, as if as many nodes had written it, then
- * merges them.
+ * merges them. STATE "-": the copies that an earlier call made.
  *
  *     states COUNT STATE FOLDER JOBS
  */
@@ -80,7 +80,8 @@ int main(int argc, char **argv)
         return 2;
     }
     const int count = atoi(argv[1]);
-    make_states(argv[2], argv[3], count);
+    if (strcmp(argv[2], "-") != 0)
+        make_states(argv[2], argv[3], count);
     char **paths = calloc((size_t)count + 1, sizeof *paths);
     for (int i = 0; i < count && paths; i++) {
         struct stat info;

@@ -213,3 +213,71 @@ ranks()
     shift
     mpirun --allow-run-as-root --oversubscribe -n "$count" "$mpi_program" "$@"
 }
+
+# A case with runs that are killed says what one is, as `analyse WORD...`, which
+# does not return, leaves its result whole in `whole`, and sets -m.
+
+# kill_after SECONDS SIGNAL: such a run with the state `s`.
+kill_after()
+{
+    (analyse --state s --state_every 0) > text 2> err &
+    local pid=$!
+    sleep "$1"
+    kill -"$2" $pid 2> /dev/null
+    { wait $pid; } 2> /dev/null
+}
+
+# go_on FILES SECONDS: runs that are killed, the first after so long, and one
+# that goes on from what they left. Says what is wrong; `went_on` is there if
+# something was left.
+go_on()
+{
+    local known
+    rm -f s
+    kill_after "$2" KILL
+    kill_after "$2" INT
+    kill_after 0.0$((RANDOM % 90 + 10)) KILL
+    (analyse --state s) > text
+    known=$(sed -n 's/^  s: \([0-9]*\) files\? known, \([0-9]*\) .*/\1 + \2/p' \
+        text)
+    [ $((known)) -eq "$1" ] || echo "after $2: $known of $1"
+    [ "${known% +*}" = 0 ] || touch went_on
+    mv draw again
+    same whole again
+    rm -r again
+}
+
+# go_on_at_last FILES SECONDS...: until something was left, as a busy machine
+# may not have come to a first state by then.
+go_on_at_last()
+{
+    local files=$1 seconds
+    shift
+    for seconds in "$@"; do
+        [ -e went_on ] || go_on "$files" "$seconds"
+    done
+    [ ! -e went_on ] || echo "went on from a state"
+}
+
+# kill_reader NAME: kills the process of a job in this folder that reads a file,
+# which takes it longer than a second, as the result's journals say.
+kill_reader()
+{
+    local process file='' victim=
+    for _ in $(seq 600); do
+        file=$(grep -l "$1" draw/.reading-* 2> /dev/null)
+        [ -z "$file" ] || break
+        sleep 0.02
+    done
+    sleep 0.3
+    for process in /proc/[0-9]*; do
+        if { tr '\0' '\n' < "$process/environ"; } 2> /dev/null |
+            grep -qx "OMPI_COMM_WORLD_RANK=${file##*-}" &&
+            [ "$(readlink "$process/cwd")" = "$(pwd -P)" ] &&
+            [ "$(readlink "$process/exe")" = \
+                "$(readlink -f "$mpi_program")" ]; then
+            victim=${process##*/}
+        fi
+    done
+    must kill -KILL "$victim"
+}

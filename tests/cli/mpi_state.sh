@@ -21,23 +21,7 @@ mv draw whole
 
 (analyse ranks 3 --jobs 1 --state s --state_every 0.1 > text 2> err
  echo "exit $?") &
-# the process that reads the large file
-victim=
-for _ in $(seq 600); do
-    file=$(grep -l large.safetensors draw/.reading-* 2> /dev/null)
-    [ -z "$file" ] || break
-    sleep 0.02
-done
-sleep 0.3
-for process in /proc/[0-9]*; do
-    if { tr '\0' '\n' < "$process/environ"; } 2> /dev/null |
-        grep -qx "OMPI_COMM_WORLD_RANK=${file##*-}" &&
-        [ "$(readlink "$process/cwd")" = "$(pwd -P)" ] &&
-        [ "$(readlink "$process/exe")" = "$(readlink -f "$mpi_program")" ]; then
-        victim=${process##*/}
-    fi
-done
-must kill -KILL "$victim"
+kill_reader large.safetensors
 wait
 grep -o 'was killed: it was reading .*' err
 find draw -type f 2> /dev/null

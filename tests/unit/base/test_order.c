@@ -40,3 +40,13 @@ Test(order, sorts)
         cr_expect(strcmp(texts[i - 1], texts[i]) < 0);
     tp_sort_text(NULL, 0);
 }
+
+Test(order, each_text_once)
+{
+    const char *texts[] = {"b", "a", "ab", "b", "", "a", "b"};
+    const char *const want[] = {"", "a", "ab", "b"};
+    cr_assert_eq(tp_sort_text_once(texts, 7), 4);
+    for (int i = 0; i < 4; i++)
+        cr_expect_str_eq(texts[i], want[i]);
+    cr_expect_eq(tp_sort_text_once(texts, 0), 0);
+}

@@ -10,8 +10,14 @@
 #include "tests/unit/support/forked_world.h"
 #include "tests/unit/support/testdata.h"
 
-/* Reads testdata/NAME, together with a world where there is one. */
-static enum tp_status read_data(const char *name,
+/* A folder of testdata, and the least of a part of a file; 0: as it is. */
+struct data {
+    const char *name;
+    uint64_t part_bytes;
+};
+
+/* Reads it, together with a world where there is one. */
+static enum tp_status read_data(const struct data *data,
                                 const struct tp_world *world,
                                 struct tp_state_gather *gather,
                                 struct tp_run *run)
@@ -20,9 +26,12 @@ static enum tp_status read_data(const char *name,
     struct tp_pool *pool;
     struct tp_quant_plan plan;
     const struct tp_quant_options casts = {.min_sqnr = 20};
-    const struct tp_collect_team team = {world, NULL, tp_state_gather, gather};
+    const struct tp_collect_team team = {.world = world,
+                                         .part_bytes = data->part_bytes,
+                                         .gather = tp_state_gather,
+                                         .context = gather};
     const char *const roots[] = {root};
-    testdata_path(name, root, sizeof root);
+    testdata_path(data->name, root, sizeof root);
     if (tp_quant_plan_make(&casts, &plan, NULL) != TP_OK ||
         tp_pool_new(2, &pool, NULL) != TP_OK)
         return TP_E_MEMORY;
@@ -63,15 +72,16 @@ static bool is_same(const struct tp_run *a, const struct tp_run *b)
     return same;
 }
 
-static bool read_together(const struct tp_world *world, void *name)
+static bool read_together(const struct tp_world *world, void *context)
 {
+    const struct data *data = context;
     struct tp_state_gather gather = {.world = world};
     struct tp_run run = {.row_count = 0}, alone = {.row_count = 0};
-    bool good = read_data(name, world, &gather, &run) == TP_OK;
+    bool good = read_data(data, world, &gather, &run) == TP_OK;
     if (world->rank > 0)
         good = good && run.row_count == 0;
     else
-        good = good && read_data(name, NULL, NULL, &alone) == TP_OK &&
+        good = good && read_data(data, NULL, NULL, &alone) == TP_OK &&
                is_same(&run, &alone);
     tp_state_gather_clear(&gather);
     tp_run_clear(&run);
@@ -84,20 +94,34 @@ Test(state_gather, has_the_rows_of_one_process)
     static const char *const names[] = {"logs", "checkpoints", "quantised",
                                         "checkpoint_faults", "torch"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct data data = {names[i], 0};
         for (unsigned size = 2; size <= 4; size++)
-            cr_expect(run_world(size, read_together, (void *)names[i]),
-                      "%s by %u", names[i], size);
+            cr_expect(run_world(size, read_together, &data), "%s by %u",
+                      names[i], size);
+    }
+}
+
+/* Every file of more than a byte is read in parts, by whom it happens to be. */
+Test(state_gather, has_them_where_files_are_read_in_parts)
+{
+    static const char *const names[] = {"logs", "checkpoints", "quantised",
+                                        "checkpoint_faults", "torch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct data data = {names[i], 1};
+        for (unsigned size = 2; size <= 3; size++)
+            cr_expect(run_world(size, read_together, &data), "%s by %u",
+                      names[i], size);
     }
 }
 
 /* One process goes away instead of sending. */
-static bool leave(const struct tp_world *world, void *name)
+static bool leave(const struct tp_world *world, void *data)
 {
     struct tp_state_gather gather = {.world = world};
     struct tp_run run = {.row_count = 0};
     if (world->rank == 2)
         return true;
-    const enum tp_status status = read_data(name, world, &gather, &run);
+    const enum tp_status status = read_data(data, world, &gather, &run);
     tp_state_gather_clear(&gather);
     tp_run_clear(&run);
     /* who is left may be told so at any point, or be done before */
@@ -107,5 +131,6 @@ static bool leave(const struct tp_world *world, void *name)
 
 Test(state_gather, fails_where_one_is_gone)
 {
-    cr_expect(run_world(3, leave, (void *)"steps"));
+    struct data data = {"steps", 0};
+    cr_expect(run_world(3, leave, &data));
 }
