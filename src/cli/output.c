@@ -90,8 +90,6 @@ enum tp_status tp_output_whole(const struct tp_options *options, char **path,
 void tp_output_link(const struct tp_options *options, const char *name,
                     struct tp_text *text)
 {
-    if (!tp_stdout_is_terminal())
-        return;
     char *path = tp_file_join(options->output_dir, name);
     char *whole = path ? realpath(path, NULL) : NULL;
     if (whole) {
