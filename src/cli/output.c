@@ -260,6 +260,7 @@ static enum tp_status describe(const struct tp_options *options,
         tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
                     tp_plot_format_name(options->plot_format));
         line->path = tp_arena_take(arena, &path);
+        line->title = figure->caption;
         if (!line->path)
             return tp_fail_memory(err);
         enum tp_status looked = why_not_drawn(options, figure, &line->reason,

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
+    "sha256-t5k5MxvKsWS/uZ4tBX8TNwP6GX0L6ouvfiJSer7Osf0="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-RPjr4g87mn3r7yVXqRilGohhWqI+UYsAA92BOXbvm+k="
+    "sha256-uB5GRaALkCeMGEtDLrBt4om+GHGzWk/hl2aLWOkcBLs="
 
 #endif

@@ -300,23 +300,26 @@ static const char *type_of(const char *path)
 }
 
 /* Appends a picture. */
-static void add_picture(struct tp_text *html, const char *path,
+static void add_picture(struct tp_text *html,
+                        const struct tp_report_figure *figure,
                         const unsigned char *data, size_t size)
 {
-    tp_text_add(html, "<figure><img alt=\"\" loading=\"lazy\" "
-                      "src=\"data:%s;base64,",
-                type_of(path));
+    tp_text_add(html, "<figure><img alt=\"");
+    tp_html_text(html, figure->title);
+    tp_text_add(html, "\" loading=\"lazy\" src=\"data:%s;base64,",
+                type_of(figure->path));
     tp_html_base64(html, data, size);
     tp_text_add(html, "\"><figcaption>");
-    tp_html_text(html, path);
+    tp_html_text(html, figure->path);
     tp_text_add(html, "</figcaption></figure>\n");
 }
 
 /* Reads a picture, and appends it if it has room. */
 static enum tp_status take_picture(struct tp_text *html, const char *folder,
-                                   const char *path, size_t room,
-                                   struct tp_error *err)
+                                   const struct tp_report_figure *figure,
+                                   size_t room, struct tp_error *err)
 {
+    const char *path = figure->path;
     struct tp_bytes bytes;
     struct tp_error why = {.code = TP_OK};
     char *full = tp_file_join(folder, path);
@@ -329,7 +332,7 @@ static enum tp_status take_picture(struct tp_text *html, const char *folder,
         status = data ? tp_bytes_read(&bytes, 0, data, (size_t)bytes.size, &why)
                       : tp_fail_memory(&why);
         if (status == TP_OK)
-            add_picture(html, path, data, (size_t)bytes.size);
+            add_picture(html, figure, data, (size_t)bytes.size);
         free(data);
     }
     tp_bytes_close(&bytes);
@@ -338,16 +341,22 @@ static enum tp_status take_picture(struct tp_text *html, const char *folder,
                                      why.message);
 }
 
+static size_t count_drawn(const struct tp_html_words *words)
+{
+    size_t drawn = 0;
+    for (size_t i = 0; i < words->figure_count; i++)
+        drawn += !*words->figures[i].reason;
+    return drawn;
+}
+
 static enum tp_status add_gallery(struct tp_text *html,
                                   const struct tp_html_words *words,
                                   struct tp_error *err)
 {
     const size_t begin = html->length;
     enum tp_status status = TP_OK;
-    size_t left = 0, drawn = 0;
-    for (size_t i = 0; i < words->figure_count; i++)
-        drawn += !*words->figures[i].reason;
-    if (drawn == 0)
+    size_t left = 0;
+    if (count_drawn(words) == 0)
         return TP_OK;
     tp_text_add(html, "<h2 id=\"figures\">Figures</h2>\n"
                       "<div class=\"gallery\">\n");
@@ -357,7 +366,7 @@ static enum tp_status add_gallery(struct tp_text *html,
         if (*figure->reason)
             continue;
         if (type_of(figure->path) && used < TP_HTML_GALLERY)
-            status = take_picture(html, words->folder, figure->path,
+            status = take_picture(html, words->folder, figure,
                                   TP_HTML_GALLERY - used, err);
         left += html->length == before;
     }
@@ -414,6 +423,34 @@ static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</p>\n");
 }
 
+/* The parts that stand in the page without its script, which names those that
+ * it draws itself, and what is missing where no script may run. */
+static void add_nav(struct tp_text *html, const struct tp_html_page *page,
+                    const struct tp_html_words *words)
+{
+    const struct {
+        bool there;
+        const char *id, *words;
+    } parts[] = {{page->judged, "findings", "Findings"},
+                 {page->formats, "formats", "Formats"},
+                 {page->trees.length > 0, "places", "Places"},
+                 {page->tables.length > 0, "tables", "Tables"},
+                 {count_drawn(words) > 0, "figures", "Figures"},
+                 {true, "report", "Report"}};
+    tp_text_add(html, "<nav aria-label=\"parts of the page\">");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].there)
+            tp_text_add(html, "<a href=\"#%s\">%s</a>", parts[i].id,
+                        parts[i].words);
+    tp_text_add(html,
+                "</nav>\n<noscript><p class=\"note\">No script runs here: "
+                "findings, the first rows of tables%s and the report can be "
+                "read below; charts%s, and tables that sort and filter, need "
+                "JavaScript.</p></noscript>",
+                page->trees.length ? ", trees" : "",
+                page->tensors ? ", the map" : "");
+}
+
 static void add_top(struct tp_text *html, const struct tp_html_page *page,
                     const struct tp_html_words *words)
 {
@@ -442,16 +479,8 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
         tp_report_finding_counts(page->counts, html);
         tp_text_add(html, "</p>\n");
     }
-    tp_text_add(html, "<nav aria-label=\"parts of the page\">%s%s%s%s"
-                      "<a href=\"#tables\">Tables</a>"
-                      "<a href=\"#report\">Report</a>",
-                page->judged ? "<a href=\"#findings\">Findings</a>" : "",
-                page->tensors ? "<a href=\"#map\">Map</a>" : "",
-                page->formats ? "<a href=\"#formats\">Formats</a>" : "",
-                page->trees.length ? "<a href=\"#places\">Places</a>" : "");
-    if (words->figure_count)
-        tp_text_add(html, "<a href=\"#figures\">Figures</a>");
-    tp_text_add(html, "</nav></header>\n<main>\n");
+    add_nav(html, page, words);
+    tp_text_add(html, "</header>\n<main>\n");
 }
 
 /* Where the script draws what pages of tensors have. */
@@ -471,6 +500,29 @@ static void add_tensor_parts(struct tp_text *html,
                           "more.</p>\n<div id=\"formats-view\"></div>\n");
 }
 
+static void add_tables(struct tp_text *html, const struct tp_html_page *page)
+{
+    if (page->tables.length == 0)
+        return;
+    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
+    if (page->full)
+        tp_text_add(html,
+                    "<p class=\"soft\">%s has them in full, with all "
+                    "digits.</p>\n",
+                    page->full);
+    tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
+}
+
+/* Last, closed, and on paper only if it was opened: the rest says the same. */
+static void add_report(struct tp_text *html, const char *report)
+{
+    tp_text_add(html, "<details class=\"text\"><summary>"
+                      "<h2 id=\"report\">Report</h2></summary>\n"
+                      "<div><pre tabindex=\"0\">");
+    tp_html_lines(html, report);
+    tp_text_add(html, "</pre></div></details>\n");
+}
+
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
                                   const struct tp_html_words *words,
                                   struct tp_text *html, struct tp_error *err)
@@ -484,17 +536,9 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     add_tensor_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
     tp_text_bytes(html, tp_text_get(&page->trees), page->trees.length);
-    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
-    if (page->full)
-        tp_text_add(html,
-                    "<p class=\"soft\">%s has them in full, with all "
-                    "digits.</p>\n",
-                    page->full);
-    tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
-    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
-    tp_html_lines(html, words->report);
-    tp_text_add(html, "</pre>\n");
+    add_tables(html, page);
     const enum tp_status status = add_gallery(html, words, err);
+    add_report(html, words->report);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);
     tp_text_add(html, "<script>");
