@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-t5k5MxvKsWS/uZ4tBX8TNwP6GX0L6ouvfiJSer7Osf0="
+    "sha256-9Vrk9B2C9kqrS3/10IcLorT15/R+6rG3l26N5GuV210="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-uB5GRaALkCeMGEtDLrBt4om+GHGzWk/hl2aLWOkcBLs="
 

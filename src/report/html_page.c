@@ -423,8 +423,22 @@ static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</p>\n");
 }
 
+/* What is missing where no script may run. */
+static void add_noscript(struct tp_text *html, const struct tp_html_page *page)
+{
+    const bool drawn = page->tensors || page->trees.length;
+    tp_text_add(html,
+                "<noscript><p class=\"note\">No script runs here: %s%s"
+                "the first rows of tables and the report can be read below; "
+                "%s%stables that sort and filter need JavaScript."
+                "</p></noscript>",
+                page->judged ? "findings, " : "",
+                page->trees.length ? "trees, " : "",
+                drawn ? "charts, " : "", page->tensors ? "the map, " : "");
+}
+
 /* The parts that stand in the page without its script, which names those that
- * it draws itself, and what is missing where no script may run. */
+ * it draws itself. */
 static void add_nav(struct tp_text *html, const struct tp_html_page *page,
                     const struct tp_html_words *words)
 {
@@ -442,13 +456,8 @@ static void add_nav(struct tp_text *html, const struct tp_html_page *page,
         if (parts[i].there)
             tp_text_add(html, "<a href=\"#%s\">%s</a>", parts[i].id,
                         parts[i].words);
-    tp_text_add(html,
-                "</nav>\n<noscript><p class=\"note\">No script runs here: "
-                "findings, the first rows of tables%s and the report can be "
-                "read below; charts%s, and tables that sort and filter, need "
-                "JavaScript.</p></noscript>",
-                page->trees.length ? ", trees" : "",
-                page->tensors ? ", the map" : "");
+    tp_text_add(html, "</nav>\n");
+    add_noscript(html, page);
 }
 
 static void add_top(struct tp_text *html, const struct tp_html_page *page,

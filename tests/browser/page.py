@@ -381,11 +381,14 @@ def plain(browser, url):
     page.goto(url)
     check(not page.locator("noscript").is_visible(), "scripts run")
     found = page.locator("details.finding").count()
+    page.wait_for_timeout(1000)
+    drawn = page.locator("#charts svg, .chart svg, .map").count() > 0
     page.close()
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(url)
     note = page.locator("noscript")
-    check(note.is_visible() and "charts" in note.inner_text(),
+    check(note.is_visible() and "JavaScript" in note.inner_text() and
+          ("charts" in note.inner_text()) == drawn,
           "what is missing without scripts is said")
     check(page.locator(".lead").first.is_visible(), "the sentence")
     shown = [node.is_visible() for node in
