@@ -11,7 +11,9 @@
  */
 'use strict';
 (() => {
-const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000, PRINTED = 40;
+const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000, FILE_MOST = 40;
+/* Of paper: rows of a table, letters of a line and of a column. */
+const PRINTED = 40, PAPER = 168, COLUMN = 40, KEY = 24;
 const loaded = new Map();
 
 function make(name, props, ...children) {
@@ -52,8 +54,18 @@ async function unpack(name) {
   return table;
 }
 
+/* While rows are unpacked the page is busy, and until what waited for them has
+ * drawn. */
+let unpacking = 0;
+const busyPart = document.querySelector('main');
 function load(name) {
-  if (!loaded.has(name)) loaded.set(name, unpack(name));
+  if (!loaded.has(name)) {
+    unpacking++;
+    busyPart.setAttribute('aria-busy', 'true');
+    loaded.set(name, unpack(name).finally(() => setTimeout(() => {
+      if (!--unpacking) busyPart.removeAttribute('aria-busy');
+    })));
+  }
   return loaded.get(name);
 }
 
@@ -88,6 +100,28 @@ function parse(text, table) {
 
 /* --- a table -------------------------------------------------------------- */
 
+const unitOf = (column) =>
+    column.unit && column.unit !== '1' ? ` [${column.unit}]` : '';
+
+/* Of a path the end says most. */
+const ending = (text, most) =>
+    text.length > most ? `…${text.slice(1 - most)}` : text;
+
+/* Columns of so many letters, beside `before` of them in each line of paper. */
+function bands(widths, before) {
+  const made = [[]];
+  let used = before;
+  widths.forEach((width, i) => {
+    if (used + width > PAPER && made[made.length - 1].length) {
+      made.push([]);
+      used = before;
+    }
+    made[made.length - 1].push(i);
+    used += width;
+  });
+  return made;
+}
+
 /* What all tables are narrowed to: {words, of}, where of(table) gives {words,
  * holds}, a test of its rows, or null where that says nothing about them. */
 let scope = null;
@@ -108,8 +142,8 @@ class View {
     this.body = make('tbody');
     this.scroll = make('div', {class: 'rows', tabindex: 0, role: 'region',
         'aria-label': `rows of ${table.name}`, onscroll: () => this.paint()},
-        make('table', {'aria-rowcount': table.rows.length + 1},
-             this.head, this.body));
+        this.grid = make('table', {'aria-rowcount': table.rows.length + 1},
+                         this.head, this.body));
     place.replaceChildren(
         make('div', {class: 'tools'},
              make('label', {}, 'Filter', this.filter), this.columns(),
@@ -130,7 +164,12 @@ class View {
             this.paint();
           }}), column.name));
     });
-    return make('details', {}, make('summary', {}, 'Columns'), list);
+    const menu = make('details', {onkeydown: (event) => {
+      if (event.key !== 'Escape' || !menu.open) return;
+      menu.open = false;
+      menu.firstChild.focus();
+    }}, make('summary', {}, 'Columns'), list);
+    return menu;
   }
 
   heads() {
@@ -138,13 +177,12 @@ class View {
     this.table.columns.forEach((column, i) => {
       if (!this.chosen[i]) return;
       const mine = this.order && this.order.at === i;
-      const unit = column.unit && column.unit !== '1' ? ` [${column.unit}]` : '';
       row.append(make('th', {scope: 'col',
           class: column.number ? 'number' : false,
           'aria-sort': !mine ? 'none'
               : this.order.sign > 0 ? 'ascending' : 'descending'},
           make('button', {type: 'button', onclick: () => this.sort(i)},
-               column.name + unit + (!mine ? '' : this.order.sign > 0 ? ' ▲' : ' ▼'))));
+               column.name + unitOf(column) + (!mine ? '' : this.order.sign > 0 ? ' ▲' : ' ▼'))));
     });
     this.head.replaceChildren(row);
   }
@@ -180,11 +218,9 @@ class View {
   }
 
   paint() {
-    const first = this.printed ? 0 : Math.max(0,
-        Math.floor(this.scroll.scrollTop / ROW_PX) - AROUND);
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW_PX) - AROUND);
     const seen = Math.ceil((this.scroll.clientHeight || 500) / ROW_PX);
-    const end = Math.min(this.rows.length,
-                         this.printed ? PRINTED : first + seen + 2 * AROUND);
+    const end = Math.min(this.rows.length, first + seen + 2 * AROUND);
     const space = (count) => {
       const row = make('tr', {class: 'space', 'aria-hidden': 'true'},
                        make('td', {colspan: this.table.columns.length}));
@@ -199,17 +235,50 @@ class View {
         if (!this.chosen[k]) return;
         const text = shown(this.rows[i][k]);
         row.append(make('td', {class: column.number ? 'number' : false,
-            title: text.length > 40 ? text : false}, text));
+            title: text.length >= FILE_MOST ? text : false},
+            column.name === 'file' ? ending(text, FILE_MOST) : text));
       });
       made.push(row);
     }
-    if (end < this.rows.length && !this.printed) made.push(space(this.rows.length - end));
+    if (end < this.rows.length) made.push(space(this.rows.length - end));
     this.body.replaceChildren(...made);
   }
 
+  kept() {
+    return this.table.columns.map((column, i) => i).filter((i) => this.chosen[i]);
+  }
+
+  /* On paper the columns stand in bands as wide as it is; each begins with the
+   * rows' numbers, and those below the first repeat the first that has words. */
+  paper() {
+    const kept = this.kept(), rows = this.rows.slice(0, PRINTED);
+    const name = (i) => this.table.columns[i].name + unitOf(this.table.columns[i]);
+    const widths = kept.map((i) => 2 + Math.min(COLUMN, Math.max(name(i).length,
+        ...rows.map((row) => shown(row[i]).length))));
+    const words = Math.max(0, kept.findIndex((i) => !this.table.columns[i].number));
+    const all = bands(widths, 4 + String(rows.length).length +
+                      Math.min(KEY, widths[words] || 0));
+    const cell = (i, row) => make('td',
+        {class: this.table.columns[i].number ? 'number' : false}, shown(row[i]));
+    const made = all.map((band, at) => make('table', {}, make('thead', {}, make('tr', {},
+        make('th', {scope: 'col', class: 'number'}, '#'),
+        at ? make('th', {scope: 'col'}, name(kept[words])) : '',
+        ...band.map((k) => make('th', {scope: 'col'}, name(kept[k]))))),
+        make('tbody', {}, ...rows.map((row, i) => make('tr', {},
+            make('td', {class: 'number'}, String(i + 1)),
+            at ? make('td', {}, ending(shown(row[kept[words]]), KEY)) : '',
+            ...band.map((k) => cell(kept[k], row)))))));
+    return rows.length < this.rows.length ? [make('p', {class: 'soft'},
+        `The first ${rows.length} of ${this.rows.length} rows.`), ...made] : made;
+  }
+
+  print(starts) {
+    this.scroll.replaceChildren(...(starts ? this.paper() : [this.grid]));
+    if (!starts) this.paint();
+  }
+
   text() {
-    const kept = this.table.columns.map((column, i) => i)
-        .filter((i) => this.chosen[i]);
+    const kept = this.kept();
     const clean = (cell) => {
       const text = cell === null ? '' : String(cell).replace(/[\t\r\n]/g, ' ');
       const formula = /^[=+\-@]/.test(text) && text !== '-inf' &&
@@ -250,7 +319,7 @@ async function open(name) {
   return views.get(name);
 }
 
-const widened = [];
+const widened = [], printed = [];
 const leadTo = (id, words) => make('button', {type: 'button',
     onclick: () => document.getElementById(id).scrollIntoView()}, words);
 const showAll = () =>
@@ -417,9 +486,19 @@ async function addSeries(place, of, finding) {
 
 const evidence = evidencePage({make, load, parse, filter,
     has: (name) => !!section_of(name)});
+
+/* Links to the parts that are there: those that are drawn come late. */
+function name() {
+  document.querySelector('nav').replaceChildren(
+      ...[...document.querySelectorAll('main h2')].map((head) =>
+          make('a', {href: `#${head.closest('[id]').id}`},
+               head.textContent.split(':')[0])));
+}
+
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
     CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
-    onWiden: (tell) => widened.push(tell),
+    name, bands, onWiden: (tell) => widened.push(tell),
+    onPrint: (tell) => printed.push(tell),
     replaceView: (name, view) => views.set(name, view)});
 
 for (const node of document.querySelectorAll('details[data-table]')) {
@@ -431,14 +510,12 @@ for (const node of document.querySelectorAll('details.finding')) {
   node.addEventListener('toggle', () => { if (node.open) enrich(node); });
   if (node.open) enrich(node);
 }
-if (!tensors) tracePage({make, draw, shown, load});
+if (!tensors) tracePage({make, draw, shown, load, name});
 /* On paper all findings are open, and of each open table the first rows stand
  * there. */
 function print(starts) {
-  for (const view of views.values()) {
-    view.printed = starts;
-    view.paint();
-  }
+  for (const view of views.values()) view.print(starts);
+  for (const tell of printed) tell(starts);
 }
 addEventListener('beforeprint', () => {
   for (const node of document.querySelectorAll('details.finding'))

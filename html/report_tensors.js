@@ -8,7 +8,7 @@
  */
 function tensorPage(page) {
 const {make, draw, shown, load, View} = page;
-const MODULES_MOST = 60, NAME_MOST = 32;
+const MODULES_MOST = 60, NAME_MOST = 32, NONE = 'none';
 
 /* Numbers that JSON cannot say are words. */
 function number(cell) {
@@ -157,16 +157,8 @@ async function distribution(place, finding) {
 
 /* A way to name the rows or the columns of the map: `of` gives the name of a
  * row of a table that has the axis' label. */
-function layerAxis() {
-  return {label: 'layer_idx', words: 'layer', of: (cell) => cell};
-}
-
-function timeAxis() {
-  return {label: 'iteration', words: 'iteration', of: (cell) => cell};
-}
-
-const nameAxis = () =>
-    ({label: 'tensor_name', words: 'tensor', of: (cell) => cell || null});
+const plainAxis = (label, words) =>
+    ({label, words, of: (cell) => cell === '' ? null : cell});
 
 /* Modules, as deep as there are few enough of them. */
 function moduleAxis(modules) {
@@ -191,11 +183,14 @@ function namesOf(table, axis) {
 function scopeOf(tensors, wanted) {
   const hold = (table, row) => wanted.every(({axis, name}) =>
       !table.at.has(axis.label) || axis.of(row[table.at.get(axis.label)]) === name);
-  const words = (list) => list.map(({axis, name}) => `${axis.words} ${name}`).join(', ');
+  const words = (list) =>
+      list.map(({axis, name}) => `${axis.words} ${name ?? NONE}`).join(', ');
   return {
     words: words(wanted),
     of: (table) => {
-      const known = wanted.filter(({axis}) => table.at.has(axis.label));
+      /* groups by something else have no layer either */
+      const known = wanted.filter(({axis, name}) => table.at.has(axis.label) &&
+          (name !== null || !table.at.has('group_by')));
       if (known.length)
         return {words: words(known), holds: (row) => hold(table, row)};
       const at = table.at.get('tensor');
@@ -261,6 +256,7 @@ function cutOf(measure, tensors) {
 function cellsOf(measure, axes) {
   const cells = new Map();
   const [down, over] = axes.map((axis) => ({axis, at: measure.table.at.get(axis.label)}));
+  if (down.at === undefined || over.at === undefined) return cells;
   for (const [row, value] of measure.values()) {
     if (Number.isNaN(value)) continue;
     const key = JSON.stringify([down.axis.of(row[down.at]), over.axis.of(row[over.at])]);
@@ -295,15 +291,32 @@ function textOf(measure, cell) {
   return String(Number(cell.value.toPrecision(3)));
 }
 
-const cut = (name) => String(name).length > NAME_MOST
-    ? `${String(name).slice(0, NAME_MOST - 1)}…` : String(name);
+const cut = (name) => String(name ?? NONE).length > NAME_MOST
+    ? `${String(name).slice(0, NAME_MOST - 1)}…` : String(name ?? NONE);
+
+/* The worst of cells, the first of several; null: there is none. */
+function worstOf(measure, cells) {
+  let found = null;
+  for (const [button, {value, count}] of cells) {
+    const order = measure.low ? -value : value;
+    if (!found || order > found.order ||
+        (order === found.order && measure.severity && count > found.count))
+      found = {button, order, count};
+  }
+  return found && found.button;
+}
 
 class Heat {
+  /* Paper has the columns in bands as wide as it is. */
+  print(starts) {
+    if (starts) this.kept = [...this.body.childNodes];
+    this.body.replaceChildren(...(starts ? this.bands() : this.kept));
+  }
+
   constructor(tensors, list, axes) {
     Object.assign(this, {tensors, list, axes, measure: list[0]});
     this.names = axes.map((axis) => namesOf(tensors, axis));
-    this.body = make('div', {class: 'map', tabindex: 0, role: 'region',
-        'aria-label': `${axes[0].words}s over ${axes[1].words}s`});
+    this.body = make('div', {class: 'map', onkeydown: (event) => this.move(event)});
     this.key = make('p', {class: 'soft'});
     this.paint();
   }
@@ -326,12 +339,14 @@ class Heat {
       this.press(event.currentTarget);
     };
     const kind = this.measure.severity && cell ? WORST[cell.value] : '';
-    const button = make('button', {type: 'button', class: kind || false,
+    const button = make('button', {type: 'button', class: kind || false, tabindex: -1,
         'aria-pressed': String(chosen), title: `${scope.words}: ${cell ? text : 'none'}`,
         'aria-label': `${scope.words}: ${cell ? text : 'no finding'}`,
         onclick: press}, text);
-    if (cell)
+    if (cell) {
       button.style.setProperty('--share', kind ? '0.3' : share(cell.value).toFixed(3));
+      this.drawn.set(button, cell);
+    }
     return make('td', {}, button);
   }
 
@@ -343,19 +358,79 @@ class Heat {
     if (scope && button) button.setAttribute('aria-pressed', 'true');
   }
 
+  /* One cell is reached by the Tab key, the others from it by arrows. */
+  stop(button) {
+    if (this.at) this.at.tabIndex = -1;
+    this.at = button;
+    button.tabIndex = 0;
+  }
+
+  move(event) {
+    const steps = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0],
+                   ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity]};
+    const step = steps[event.key];
+    if (!step || event.altKey || event.metaKey || !event.target.closest('button'))
+      return;
+    const td = event.target.closest('td'), row = td.parentNode;
+    const [rows, cells] = [[...row.parentNode.rows], [...row.cells]];
+    const line = step[0] ? rows.map((one) => one.cells[td.cellIndex]) : cells;
+    const at = step[0] ? rows.indexOf(row) : td.cellIndex;
+    let way = step[0] + step[1] < 0 ? line.slice(0, at).reverse() : line.slice(at + 1);
+    if (!Number.isFinite(step[1])) {
+      way = event.ctrlKey ? rows.flatMap((one) => [...one.cells]) : cells;
+      if (step[1] > 0) way = [...way].reverse();
+    }
+    const next = way.map((one) => one.querySelector('button')).find(Boolean);
+    event.preventDefault();
+    if (!next) return;
+    this.stop(next);
+    next.focus();
+  }
+
+  /* Shows the cell that is worst, the first of several; only the map moves. */
+  toWorst() {
+    if (!this.worst) return;
+    const {body, worst} = this;
+    const inner = worst.getBoundingClientRect(), outer = body.getBoundingClientRect();
+    body.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+    body.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
+    const head = body.querySelector('th');
+    body.style.scrollPadding =
+        `${head.offsetHeight + 4}px 4px 4px ${head.offsetWidth + 4}px`;
+  }
+
+  table(cells, share, downs, overs) {
+    const head = make('tr', {}, make('th', {scope: 'col'}, this.axes[0].words),
+        ...overs.map((name) => make('th', {scope: 'col', title: name ?? NONE},
+            this.axes[1].words === 'iteration' ? `it ${name ?? NONE}` : cut(name))));
+    const rows = downs.map((down) => make('tr', {},
+        make('th', {scope: 'row', title: down ?? `no ${this.axes[0].words}`}, cut(down)),
+        ...overs.map((over) => this.cell(cells, share, down, over))));
+    return make('table', {role: 'grid',
+        'aria-label': `${this.axes[0].words}s over ${this.axes[1].words}s`},
+        make('thead', {}, head), make('tbody', {}, ...rows));
+  }
+
+  /* What has no layer is a row of its own. */
   paint() {
+    if (this.tooLarge()) return;
     const cells = cellsOf(this.measure, this.axes);
     const share = shareOf(this.measure, cells);
-    const [downs, overs] = this.names;
-    if (this.tooLarge()) return;
-    const head = make('tr', {}, make('th', {scope: 'col'}, this.axes[0].words),
-        ...overs.map((name) => make('th', {scope: 'col', title: String(name)},
-            this.axes[1].words === 'iteration' ? `it ${name}` : cut(name))));
-    const rows = downs.map((down) => make('tr', {},
-        make('th', {scope: 'row', title: String(down)}, cut(down)),
-        ...overs.map((over) => this.cell(cells, share, down, over))));
-    this.body.replaceChildren(make('table', {}, make('thead', {}, head),
-                                   make('tbody', {}, ...rows)));
+    const keys = [...cells.keys()].map((key) => JSON.parse(key));
+    const [downs, overs] = this.names.map((names, k) =>
+        keys.some((key) => key[k] === null) ? [...names, null] : names);
+    this.drawn = new Map();
+    this.body.replaceChildren(this.table(cells, share, downs, overs));
+    this.worst = worstOf(this.measure, this.drawn);
+    const first = this.worst || this.body.querySelector('button');
+    this.at = null;
+    if (first) this.stop(first);
+    this.bands = () => page.bands(overs.map((over) => 2 + Math.max(
+        Math.min(12, cut(over).length + 3), ...downs.map((down) => {
+          const cell = cells.get(JSON.stringify([down, over]));
+          return cell ? textOf(this.measure, cell).length : 1;
+        }))), 2 + Math.max(...downs.map((down) => cut(down).length)))
+        .map((band) => this.table(cells, share, downs, band.map((i) => overs[i])));
     this.key.textContent = this.measure.severity
         ? 'A dot: no finding begins there. '
         : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
@@ -370,9 +445,10 @@ function choicesOf(tensors) {
   const has = (name) => tensors.at.has(name) &&
       tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
                                  row[tensors.at.get(name)] !== '');
-  const over = has('iteration') ? timeAxis() : nameAxis();
+  const over = has('iteration') ? plainAxis('iteration', 'iteration')
+                                : plainAxis('tensor_name', 'tensor');
   const list = [];
-  if (has('layer_idx')) list.push([layerAxis(), over]);
+  if (has('layer_idx')) list.push([plainAxis('layer_idx', 'layer'), over]);
   if (has('module')) {
     const at = tensors.at.get('module');
     list.push([moduleAxis(distinct(tensors.rows.map((row) => row[at])).filter(Boolean)), over]);
@@ -393,6 +469,7 @@ async function map(place) {
     heat.measure = list.find((measure) => measure.id === select.value);
     heat.paint();
     body.replaceChildren(heat.key, heat.body);
+    heat.toWorst();
   };
   const option = (value, words) => make('option', {value}, words);
   const select = make('select', {onchange: show},
@@ -400,11 +477,13 @@ async function map(place) {
   const rows = make('select', {onchange: () => { heat = heats[rows.selectedIndex]; show(); }},
       ...heats.map((one) => option(one.axes[0].label, `${one.axes[0].words}s`)));
   const over = heats[0].axes[1].words;
-  place.append(make('h2', {}, `Where${over === 'iteration' ? ' and when' : ''}: ` +
+  place.append(make('h2', {}, 'Map: ' +
           `${heats.map((one) => `${one.axes[0].words}s`).join(' or ')} over ${over}s`),
       make('div', {class: 'tools'}, make('label', {}, 'Colour by', select),
            ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
   page.onWiden(() => heat.press(null));
+  page.onPrint((starts) => heat.print(starts));
+  page.name();
   show();
 }
 

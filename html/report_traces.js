@@ -8,24 +8,36 @@
 function tracePage(page) {
 const {make, draw, shown, load} = page;
 
+/* --- names ---------------------------------------------------------------------- */
+
+/* Causes of idle time and costs of a step have one name everywhere, that of
+ * their column in /idle and /steps; what it means stands below a chart. */
+const IDLE = {busy: 'the device computes or copies',
+    queued: 'work that was launched long before does not begin',
+    alloc: 'calls that allocate', dataloader: 'waits for the DataLoader',
+    blocking: 'calls that wait for the device', launch: 'inside launch calls',
+    cpu_op: 'operators on the host', none: 'nothing recorded but Python'};
+const LATE = {first_launch: 'of these, first launches, which load code'};
+const COSTS = {kernel: 'kernels', memcpy: 'copies', memset: 'sets',
+    communication: 'collectives', runtime: 'calls of the runtime',
+    dataloader: 'waits for the DataLoader', cpu_exec: 'operators on the host',
+    other: 'nothing of these'};
+
+const meaning = (names, used) => used.filter((name) => names[name])
+    .map((name) => `${name}: ${names[name]}`).join('; ');
+
 /* --- bars ---------------------------------------------------------------------- */
 
 /* What a table of a trace is looked at for: a bar for each of its rows, the
  * longest first, or (`parts`) for columns of its first row. */
 const BARS = [
   {table: 'idle', title: 'Where the window goes', unit: '%', factor: 100,
-   parts: {busy: 'the GPU is busy', queued: 'queued work does not start',
-           dataloader: 'waits for the DataLoader', alloc: 'memory calls',
-           blocking: 'synchronising calls', launch: 'inside launch calls',
-           cpu_op: 'inside operators', none: 'Python outside of operators',
-           first_launch: 'first launches'}},
+   parts: {...IDLE, ...LATE}},
   {table: 'what_if', title: 'What could be won, by replay', label: ['change',
    'name'], value: 'won', unit: '% of the step', factor: 100, ofOne: true,
-   words: {host: 'all of the host but loading', none: 'Python between operators',
-           blocking: 'waiting for the GPU', cpu_op: 'operators on the host',
-           launch: 'launch calls', first_launch: 'loading code', queued: 'work that is queued',
-           dataloader: 'the DataLoader', alloc: 'memory calls',
-           communication: 'communication', operator: 'half of'}},
+   words: {operator: 'half of'}, parts_of: {...IDLE, ...LATE,
+   first_launch: 'first launches, which load code',
+   host: 'all that the host does but loading, allocating and waiting'}},
   {table: 'ops', title: 'Operators, self device time', label: ['name'],
    only: ['device_type', 'CPU'], value: 'self_cuda_time_total_us', unit: 'ms', factor: 1e-3},
   {table: 'ops', title: 'Operators, self CPU time', label: ['name'],
@@ -54,7 +66,7 @@ function itemsOf(kind, table) {
   if (kind.parts)
     return Object.entries(kind.parts)
         .filter(([name]) => table.at.has(name))
-        .map(([name, words]) => ({label: words, value: table.rows.reduce(
+        .map(([name]) => ({label: name, value: table.rows.reduce(
             (sum, row) => sum + row[at(name)], 0) / table.rows.length}));
   const traces = tracesOf(table);
   if (!table.at.has(kind.value) || (kind.ofOne && traces > 1)) return [];
@@ -108,8 +120,10 @@ async function bars(kind) {
   const traces = tracesOf(table);
   const of = traces < 2 ? '' : `, ${kind.parts ? 'mean' : 'sum'} of ${traces} traces`;
   const more = all > items.length ? `, the first ${items.length} of ${all}` : '';
+  const told = kind.parts || kind.parts_of;
   return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${of}${more}`),
-              svg);
+              svg, told ? make('p', {class: 'soft'},
+                               meaning(told, items.map((item) => item.label))) : '');
 }
 
 /* --- bars of several parts --------------------------------------------------------- */
@@ -120,18 +134,12 @@ async function bars(kind) {
 const PARTS = {
   ranks: [['device computes', 'C'], ['communication that nothing hides', 'N'],
           ['copies that nothing hides', 'M'], ['device idles', 'I']],
-  idle: [['device is busy', 'B'], ['waits for the DataLoader', 'D'],
-         ['memory calls', 'A'], ['synchronising calls', 'S'],
-         ['launch calls', 'L'], ['operators on the host', 'O'],
-         ['queued work does not start', 'Q'], ['nothing recorded', 'N']],
-  steps: [['kernels', 'K'], ['copies to and from', 'M'], ['sets', 'S'],
-          ['communication', 'C'], ['runtime calls', 'R'],
-          ['DataLoader', 'D'], ['operators on the host', 'O'], ['other', 'X']],
+  idle: [['busy', 'B'], ['dataloader', 'D'], ['alloc', 'A'], ['blocking', 'S'],
+         ['launch', 'L'], ['cpu_op', 'O'], ['queued', 'Q'], ['none', 'N']],
+  steps: [['kernel', 'K'], ['memcpy', 'M'], ['memset', 'S'],
+          ['communication', 'C'], ['runtime', 'R'], ['dataloader', 'D'],
+          ['cpu_exec', 'O'], ['other', 'X']],
 };
-const IDLE = ['busy', 'dataloader', 'alloc', 'blocking', 'launch', 'cpu_op',
-    'queued', 'none'];
-const COSTS = ['kernel', 'memcpy', 'memset', 'communication', 'runtime',
-    'dataloader', 'cpu_exec', 'other'];
 const STACKS_MOST = 64;
 
 /* Cells of a row by name. */
@@ -167,9 +175,9 @@ async function idleStacks() {
   if (!idle || idle.rows.length < 2) return null;
   const rows = idle.rows.map(reader(idle)).map((of) => ({
       label: labelOf(ranks, of('trace')), note: '',
-      parts: IDLE.map((name) => of(name) * 100)}));
+      parts: PARTS.idle.map(([name]) => of(name) * 100)}));
   return {title: 'Where the window of each rank goes', unit: '%', parts: PARTS.idle,
-      rows};
+      rows, means: IDLE};
 }
 
 async function stepStacks() {
@@ -179,9 +187,9 @@ async function stepStacks() {
       .filter((of) => of('step') !== null)
       .map((of) => ({label: `step ${of('step')}`,
           note: shown(of('window_us') / 1e3) + (of('typical') ? '' : ', not typical'),
-          parts: COSTS.map((name) => of(`${name}_us`) / 1e3)}));
-  return {title: 'Steps', unit: 'ms', parts: PARTS.steps, rows,
-      words: 'Each moment of a step is in one part, the first that holds.'};
+          parts: PARTS.steps.map(([name]) => of(`${name}_us`) / 1e3)}));
+  return {title: 'Steps', unit: 'ms', parts: PARTS.steps, rows, means: COSTS,
+      words: 'Each moment of a step is in one part, the first that holds. '};
 }
 
 async function changeStacks() {
@@ -190,10 +198,10 @@ async function changeStacks() {
   const at = new Map(steps.rows.map(reader(steps)).map((of) => [of('metric'), of]));
   const rows = [['before', 'base'], ['after', 'test']].map(([label, side]) => ({
       label, note: at.has('step') ? `a step: ${shown(at.get('step')(side) / 1e3)}` : '',
-      parts: COSTS.map((name) => at.has(`cost: ${name}`)
+      parts: PARTS.steps.map(([name]) => at.has(`cost: ${name}`)
           ? at.get(`cost: ${name}`)(side) / 1e3 : 0)}));
   return {title: 'A step before and after', unit: 'ms', parts: PARTS.steps, rows,
-      words: 'Means of the typical steps.'};
+      means: COSTS, words: 'Means of the typical steps. '};
 }
 
 /* The numbers of a chart, for who cannot see it or wants them. */
@@ -265,7 +273,8 @@ function stackChart(stack) {
   });
   const more = all > rows.length ? `, the first ${rows.length} of ${all}` : '';
   return make('section', {}, make('h3', {}, `${stack.title} [${stack.unit}]${more}`),
-      svg, legend(stack, used), stack.words ? make('p', {class: 'soft'}, stack.words) : '',
+      svg, legend(stack, used), make('p', {class: 'soft'}, stack.words || '',
+          meaning(stack.means || {}, used.map((k) => stack.parts[k][0]))),
       numbers({...stack, rows}, used));
 }
 
@@ -323,9 +332,8 @@ async function trees() {
         make('button', {type: 'button', onclick: all(true)}, 'Open all'),
         make('button', {type: 'button', onclick: all(false)}, 'Close all')));
     for (const node of tree.querySelectorAll('[data-share]')) {
-      const share = `${node.dataset.share}%`;
-      node.style.backgroundImage = 'linear-gradient(to right, ' +
-          `var(--band) ${share}, transparent ${share})`;
+      node.style.backgroundImage = 'linear-gradient(var(--band), var(--band))';
+      node.style.backgroundSize = `${node.dataset.share}% 100%`;
     }
   }
   const named = document.querySelectorAll('summary[data-trace]');
@@ -339,7 +347,7 @@ async function trees() {
 async function charts() {
   const add = (made) => {
     if (made && !place.childNodes.length)
-      place.before(make('h2', {}, 'Where the time goes'));
+      place.before(make('h2', {id: 'time'}, 'Where the time goes'));
     if (made) place.append(made);
   };
   for (const stack of [rankStacks, idleStacks, stepStacks, changeStacks]) {
@@ -348,6 +356,7 @@ async function charts() {
   }
   for (const kind of BARS) add(await bars(kind));
   for (const kind of PAIRS) add(await pairs(kind));
+  page.name();
 }
 
 trees();

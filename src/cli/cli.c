@@ -87,11 +87,6 @@ bool tp_print(struct tp_text *text)
     return printed;
 }
 
-bool tp_stdout_is_terminal(void)
-{
-    return isatty(STDOUT_FILENO);
-}
-
 void tp_text_link(struct tp_text *text, const char *path, const char *words)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -73,9 +73,6 @@ bool tp_print(struct tp_text *text);
 /* Whether stdout is a terminal that wants colours (NO_COLOR, TERM). */
 bool tp_wants_color(void);
 
-/* Whether somebody looks at it. */
-bool tp_stdout_is_terminal(void);
-
 /* Appends words that a terminal opens a file by (OSC 8), as absolute path. */
 void tp_text_link(struct tp_text *text, const char *path, const char *words);
 

@@ -90,8 +90,6 @@ enum tp_status tp_output_whole(const struct tp_options *options, char **path,
 void tp_output_link(const struct tp_options *options, const char *name,
                     struct tp_text *text)
 {
-    if (!tp_stdout_is_terminal())
-        return;
     char *path = tp_file_join(options->output_dir, name);
     char *whole = path ? realpath(path, NULL) : NULL;
     if (whole) {
@@ -262,6 +260,7 @@ static enum tp_status describe(const struct tp_options *options,
         tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
                     tp_plot_format_name(options->plot_format));
         line->path = tp_arena_take(arena, &path);
+        line->title = figure->caption;
         if (!line->path)
             return tp_fail_memory(err);
         enum tp_status looked = why_not_drawn(options, figure, &line->reason,

@@ -37,8 +37,8 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
 enum tp_status tp_output_whole(const struct tp_options *options, char **path,
                                struct tp_error *err);
 
-/* On a terminal: "Open FILE" of the directory, as a link where colours are
- * wanted; elsewhere nothing. */
+/* "Open FILE" of the directory: on a terminal as a link where colours are
+ * wanted, elsewhere as plain text. Nothing where there is no such file. */
 void tp_output_link(const struct tp_options *options, const char *name,
                     struct tp_text *text);
 

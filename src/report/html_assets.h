@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
+    "sha256-9Vrk9B2C9kqrS3/10IcLorT15/R+6rG3l26N5GuV210="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-j+a+tQ3A8Mqf3hcGe7Qvepayf621tlVYqAKUqfhI9zQ="
+    "sha256-lSNt51Dy1D0D1uHgg81YC4Z7eYp9f201AfzhVJhUrG8="
 
 #endif

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "report/html_assets.h"
+#include "report/html_gallery.h"
 #include "report/html_link.h"
 #include "report/html_table.h"
 #include "report/html_tree.h"
@@ -198,11 +197,9 @@ static void add_place(struct tp_text *html, const struct tp_table *table)
 {
     static const struct {
         const char *column, *before;
-    } labels[] = {{"rank", "rank "},   {"quant_type", ""},
-                  {"layer_type", ""},  {"layer_idx", "L"},
-                  {"operation", ""},   {"tensor_name", ""},
-                  {"name", ""},        {"cell", "cell "},
-                  {"line", "line "}};
+    } labels[] = {{"rank", "rank "},  {"quant_type", ""}, {"layer_type", ""},
+                  {"layer_idx", "L"}, {"operation", ""},  {"tensor_name", ""},
+                  {"name", ""},       {"cell", "cell "},  {"line", "line "}};
     struct tp_text cell = {0};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const struct tp_column *column =
@@ -236,8 +233,7 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
 }
 
 /* The only row of `table`; it is the next of all. */
-static void add_finding(struct tp_html_page *page,
-                        const struct tp_table *table)
+static void add_finding(struct tp_html_page *page, const struct tp_table *table)
 {
     const size_t number = page->found++;
     struct tp_text *html = &page->findings;
@@ -290,12 +286,11 @@ static void add_findings(struct tp_html_page *page,
 /* --- tables --------------------------------------------------------------- */
 
 /* What a command is mostly asked for: more of it stands in the page. */
-static const char *const main_tables[] = {"tensors", "ops",   "pairs",
-                                          "replay",  "calls", "scripts",
-                                          NULL};
+static const char *const main_tables[] = {
+    "tensors", "ops", "pairs", "replay", "calls", "scripts", NULL};
 
-static void add_section(struct tp_html_page *page,
-                        const struct tp_table *table, size_t packed)
+static void add_section(struct tp_html_page *page, const struct tp_table *table,
+                        size_t packed)
 {
     struct tp_text *html = &page->tables;
     const bool first = tp_text_is_one_of(table->name, main_tables);
@@ -305,8 +300,9 @@ static void add_section(struct tp_html_page *page,
     tp_html_text(html, table->name);
     tp_text_add(html, "\"%s><summary>", first ? " open" : "");
     tp_html_text(html, table->name);
-    tp_text_add(html, " <span class=\"soft\">%zu rows</span></summary>\n<div>"
-                      "<p class=\"soft\">",
+    tp_text_add(html,
+                " <span class=\"soft\">%zu rows</span></summary>\n<div>"
+                "<p class=\"soft\">",
                 table->row_count);
     if (packed < table->row_count)
         tp_text_add(html, "The first %zu rows are here. ", packed);
@@ -419,87 +415,6 @@ void tp_html_page_clear(struct tp_html_page *page)
     memset(page, 0, sizeof *page);
 }
 
-/* --- figures -------------------------------------------------------------- */
-
-/* The type of a picture that a browser shows; NULL: of another kind. */
-static const char *type_of(const char *path)
-{
-    if (tp_text_ends_with(path, ".png"))
-        return "image/png";
-    return tp_text_ends_with(path, ".svg") ? "image/svg+xml" : NULL;
-}
-
-/* Appends a picture. */
-static void add_picture(struct tp_text *html, const char *path,
-                        const unsigned char *data, size_t size)
-{
-    tp_text_add(html, "<figure><img alt=\"\" loading=\"lazy\" "
-                      "src=\"data:%s;base64,",
-                type_of(path));
-    tp_html_base64(html, data, size);
-    tp_text_add(html, "\"><figcaption>");
-    tp_html_text(html, path);
-    tp_text_add(html, "</figcaption></figure>\n");
-}
-
-/* Reads a picture, and appends it if it has room. */
-static enum tp_status take_picture(struct tp_text *html, const char *folder,
-                                   const char *path, size_t room,
-                                   struct tp_error *err)
-{
-    struct tp_bytes bytes;
-    struct tp_error why = {.code = TP_OK};
-    char *full = tp_file_join(folder, path);
-    if (!full)
-        return tp_fail_memory(err);
-    enum tp_status status = tp_bytes_open(full, &bytes, &why);
-    free(full);
-    if (status == TP_OK && bytes.size / 3 * 4 < room) {
-        unsigned char *data = malloc((size_t)bytes.size + 1);
-        status = data ? tp_bytes_read(&bytes, 0, data, (size_t)bytes.size, &why)
-                      : tp_fail_memory(&why);
-        if (status == TP_OK)
-            add_picture(html, path, data, (size_t)bytes.size);
-        free(data);
-    }
-    tp_bytes_close(&bytes);
-    return status == TP_OK ? TP_OK
-                           : tp_fail(err, status, -1, "%s: %s", path,
-                                     why.message);
-}
-
-static enum tp_status add_gallery(struct tp_text *html,
-                                  const struct tp_html_words *words,
-                                  struct tp_error *err)
-{
-    const size_t begin = html->length;
-    enum tp_status status = TP_OK;
-    size_t left = 0, drawn = 0;
-    for (size_t i = 0; i < words->figure_count; i++)
-        drawn += !*words->figures[i].reason;
-    if (drawn == 0)
-        return TP_OK;
-    tp_text_add(html, "<h2 id=\"figures\">Figures</h2>\n"
-                      "<div class=\"gallery\">\n");
-    for (size_t i = 0; i < words->figure_count && status == TP_OK; i++) {
-        const struct tp_report_figure *figure = &words->figures[i];
-        const size_t before = html->length, used = before - begin;
-        if (*figure->reason)
-            continue;
-        if (type_of(figure->path) && used < TP_HTML_GALLERY)
-            status = take_picture(html, words->folder, figure->path,
-                                  TP_HTML_GALLERY - used, err);
-        left += html->length == before;
-    }
-    tp_text_add(html, "</div>\n");
-    if (left)
-        tp_text_add(html,
-                    "<p class=\"soft\">%zu more are in the folders beside this "
-                    "file.</p>\n",
-                    left);
-    return status;
-}
-
 /* --- the page ------------------------------------------------------------- */
 
 static void add_lines(struct tp_text *html, const char *const *lines)
@@ -544,6 +459,45 @@ static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</p>\n");
 }
 
+/* What is missing where no script may run. */
+static void add_noscript(struct tp_text *html, const struct tp_html_page *page)
+{
+    const bool drawn = page->tensors || page->trees.length;
+    tp_text_add(html,
+                "<noscript><p class=\"note\">No script runs here: %s%s"
+                "the first rows of tables and the report can be read below; "
+                "%s%stables that sort and filter need JavaScript."
+                "</p></noscript>",
+                page->judged ? "findings, " : "",
+                page->trees.length ? "trees, " : "", drawn ? "charts, " : "",
+                page->tensors ? "the map, " : "");
+}
+
+/* The parts that stand in the page without its script, which names those that
+ * it draws itself. */
+static void add_nav(struct tp_text *html, const struct tp_html_page *page,
+                    const struct tp_html_words *words)
+{
+    const struct {
+        bool there;
+        const char *id, *words;
+    } parts[] = {
+        {page->judged, "findings", "Findings"},
+        {page->formats, "formats", "Formats"},
+        {page->trees.length > 0, "places", "Places"},
+        {page->tables.length > 0, "tables", "Tables"},
+        {tp_html_gallery_drawn(words->figures, words->figure_count) > 0,
+         "figures", "Figures"},
+        {true, "report", "Report"}};
+    tp_text_add(html, "<nav aria-label=\"parts of the page\">");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].there)
+            tp_text_add(html, "<a href=\"#%s\">%s</a>", parts[i].id,
+                        parts[i].words);
+    tp_text_add(html, "</nav>\n");
+    add_noscript(html, page);
+}
+
 static void add_top(struct tp_text *html, const struct tp_html_page *page,
                     const struct tp_html_words *words)
 {
@@ -572,16 +526,8 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
         tp_report_finding_counts(page->counts, html);
         tp_text_add(html, "</p>\n");
     }
-    tp_text_add(html, "<nav aria-label=\"parts of the page\">%s%s%s%s"
-                      "<a href=\"#tables\">Tables</a>"
-                      "<a href=\"#report\">Report</a>",
-                page->judged ? "<a href=\"#findings\">Findings</a>" : "",
-                page->tensors ? "<a href=\"#map\">Map</a>" : "",
-                page->formats ? "<a href=\"#formats\">Formats</a>" : "",
-                page->trees.length ? "<a href=\"#places\">Places</a>" : "");
-    if (words->figure_count)
-        tp_text_add(html, "<a href=\"#figures\">Figures</a>");
-    tp_text_add(html, "</nav></header>\n<main>\n");
+    add_nav(html, page, words);
+    tp_text_add(html, "</header>\n<main>\n");
 }
 
 /* Where the script draws what pages of tensors have. */
@@ -602,11 +548,27 @@ static void add_tensor_parts(struct tp_text *html,
                           "<div id=\"formats-view\"></div>\n");
 }
 
-/* The report as text, its lines marked one by one. */
+static void add_tables(struct tp_text *html, const struct tp_html_page *page)
+{
+    if (page->tables.length == 0)
+        return;
+    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
+    if (page->full)
+        tp_text_add(html,
+                    "<p class=\"soft\">%s has them in full, with all "
+                    "digits.</p>\n",
+                    page->full);
+    tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
+}
+
+/* The report as text, its lines marked one by one. Last, closed, and on paper
+ * only if it was opened: the rest says the same. */
 static void add_report(struct tp_text *html, const char *lang,
                        const char *report)
 {
-    tp_text_add(html, "<h2 id=\"report\">Report</h2>\n<pre tabindex=\"0\">");
+    tp_text_add(html, "<details class=\"text\"><summary>"
+                      "<h2 id=\"report\">Report</h2></summary>\n"
+                      "<div><pre tabindex=\"0\">");
     if (!lang)
         tp_html_lines(html, report);
     while (lang && *report) {
@@ -622,7 +584,7 @@ static void add_report(struct tp_text *html, const char *lang,
             report++;
         }
     }
-    tp_text_add(html, "</pre>\n");
+    tp_text_add(html, "</pre></div></details>\n");
 }
 
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
@@ -638,15 +600,10 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     add_tensor_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
     tp_text_bytes(html, tp_text_get(&page->trees), page->trees.length);
-    tp_text_add(html, "<h2 id=\"tables\">Tables</h2>\n");
-    if (page->full)
-        tp_text_add(html,
-                    "<p class=\"soft\">%s has them in full, with all "
-                    "digits.</p>\n",
-                    page->full);
-    tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
+    add_tables(html, page);
+    const enum tp_status status = tp_html_gallery(
+        html, words->folder, words->figures, words->figure_count, err);
     add_report(html, page->lang, words->report);
-    const enum tp_status status = add_gallery(html, words, err);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);
     tp_text_add(html, "<script>");

@@ -17,8 +17,8 @@
 /* A page in the making: tables are taken while they are there. All-zero bytes
  * are an empty one. */
 struct tp_html_page {
-    const char *full; /* the file that has all rows, "summary.h5"; borrowed,
-                         set by who begins the page; NULL: there is none   */
+    const char *full;     /* the file that has all rows, "summary.h5"; borrowed,
+                             set by who begins the page; NULL: there is none   */
     char *folder;         /* absolute, where the page will be, owned; NULL:
                              files are not looked for                      */
     uint64_t files;       /* that were read; 0: not told                   */
@@ -40,14 +40,14 @@ struct tp_html_page {
 
 /* The rest of what a page says; borrowed. */
 struct tp_html_words {
-    const char *title;        /* of the command: "trace"                   */
+    const char *title; /* of the command: "trace"                   */
     const char *tool_version;
     const char *verdict, *sentence; /* of the whole; NULL: there is none; a
                                        sentence may stand alone            */
-    const char *report;       /* the report as text                        */
+    const char *report;        /* the report as text                        */
     const char *const *inputs; /* as they were given                       */
     size_t input_count;
-    const char *folder;       /* where the figures are                     */
+    const char *folder; /* where the figures are                     */
     const struct tp_report_figure *figures;
     size_t figure_count;
 };
@@ -55,8 +55,7 @@ struct tp_html_words {
 enum {
     /* characters of packed rows at most: with scripts, first rows and the
      * report's text a page of tensors stays below 5 MB */
-    TP_HTML_PACKED = 9 << 19,
-    TP_HTML_GALLERY = 5 << 20 /* of figures                                */
+    TP_HTML_PACKED = 9 << 19
 };
 
 /*

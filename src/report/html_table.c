@@ -97,6 +97,13 @@ static void add_head(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "</tr></thead>\n<tbody>\n");
 }
 
+static const char *cell_tag(const struct tp_column *column)
+{
+    if (is_number(column))
+        return "<td class=\"number\">";
+    return strcmp(column->name, "file") == 0 ? "<td class=\"file\">" : "<td>";
+}
+
 void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
                         size_t count)
 {
@@ -112,8 +119,7 @@ void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
         add_word(html, "<tr>");
         for (size_t i = 0; i < table->column_count; i++) {
             const struct tp_column *column = &table->columns[i];
-            add_word(html,
-                     is_number(column) ? "<td class=\"number\">" : "<td>");
+            add_word(html, cell_tag(column));
             tp_html_cell(html, &window, row, column);
             add_word(html, "</td>");
         }

@@ -554,12 +554,12 @@ static const struct shape {
     void (*add)(struct tp_text *html, const struct tp_table *table,
                 const struct tp_column *const *columns, void *room);
 } shapes[] = {
-    {"tree", "Operators and kernels by place",
+    {"tree", "Places: operators and kernels",
      "Modules, ranges and operators as they are inside each other, with the "
      "device work that each starts; times include what is inside. A bar is "
      "the share of all host or of all device time, whichever is larger. ",
      place_columns, COLUMNS, add_places},
-    {"compare/why", "What the change is made of",
+    {"compare/why", "Places: what the change is made of",
      "Each moment of a step is in one line, so that the changes add up to "
      "that of the step. A bar is the share of all changes. ",
      change_columns, CHANGES, add_changes},

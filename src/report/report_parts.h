@@ -14,6 +14,7 @@
 struct tp_report_figure {
     const char *path;   /* below the output directory: "heatmaps/x.png"   */
     const char *reason; /* why it was not drawn; "" when it was           */
+    const char *title;  /* what it shows                                  */
 };
 
 /* How many figures were drawn, and which not. */

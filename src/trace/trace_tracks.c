@@ -18,13 +18,13 @@
 const char *tp_idle_cause_name(enum tp_idle_cause cause)
 {
     static const char *const names[TP_IDLE_CAUSES] = {
-        [TP_IDLE_QUEUED] = "queued work does not start",
-        [TP_IDLE_ALLOC] = "driver allocation",
-        [TP_IDLE_DATALOADER] = "data loading",
-        [TP_IDLE_BLOCKING] = "blocking call",
+        [TP_IDLE_QUEUED] = "queued",
+        [TP_IDLE_ALLOC] = "alloc",
+        [TP_IDLE_DATALOADER] = "dataloader",
+        [TP_IDLE_BLOCKING] = "blocking",
         [TP_IDLE_LAUNCH] = "launch",
-        [TP_IDLE_CPU_OP] = "operator",
-        [TP_IDLE_NONE] = "nothing recorded"};
+        [TP_IDLE_CPU_OP] = "cpu_op",
+        [TP_IDLE_NONE] = "none"};
     return names[cause];
 }
 

@@ -12,7 +12,7 @@
  * fail with TP_E_MEMORY only.
  */
 
-/* What idle time is charged to, in words: "data loading". */
+/* What idle time is charged to, as the columns of /idle are called. */
 const char *tp_idle_cause_name(enum tp_idle_cause cause);
 
 /* trace->step_spans, from the index; before the others. */

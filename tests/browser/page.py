@@ -11,30 +11,13 @@ status 77: no browser, 1: a check failed.
 """
 import os
 import re
-import shutil
 import sys
 import time
 import urllib.parse
 
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    print("skipped: no playwright")
-    sys.exit(77)
-CHROMIUM = shutil.which("chromium")
-if not CHROMIUM:
-    print("skipped: no chromium")
-    sys.exit(77)
+from driver import address, check, drive, settled
 
 MAIN = ("tensors", "ops", "pairs", "replay", "calls", "scripts")
-failed = 0
-
-
-def check(holds, words):
-    global failed
-    if not holds:
-        failed += 1
-        print("FAIL", words)
 
 
 def axe_source():
@@ -58,18 +41,6 @@ def watch(page, seen):
             if not r.url.startswith(("file:", "data:", "blob:")) else None)
     page.on("dialog", lambda d: (seen.append(("dialog", d.message)),
                                  d.dismiss()))
-
-
-def settled(page):
-    """Waits until the page has not changed for half a second."""
-    page.evaluate("""() => new Promise(done => {
-        let timer = setTimeout(done, 500);
-        new MutationObserver(() => {
-            clearTimeout(timer);
-            timer = setTimeout(done, 500);
-        }).observe(document, {subtree: true, childList: true,
-                              attributes: true, characterData: true});
-    })""")
 
 
 def tables(page):
@@ -250,6 +221,116 @@ def copies(page):
     check(not formulas, f"a spreadsheet would compute {formulas[:1]}")
 
 
+def navigation(page):
+    """Links to the parts that there are, by their names, in their order."""
+    settled(page)
+    parts = page.eval_on_selector_all("main h2", """nodes => nodes.map(
+        n => [n.textContent.split(':')[0], '#' + n.closest('[id]').id])""")
+    links_ = page.eval_on_selector_all("nav a", """nodes => nodes.map(
+        n => [n.textContent, n.getAttribute('href')])""")
+    check(links_ == parts, f"parts {parts}, links {links_}")
+    check(("Where the time goes" in [name for name, _ in links_]) ==
+          (page.locator("#charts section").count() > 0), "charts have a link")
+    check(("Map" in [name for name, _ in links_]) ==
+          (page.locator(".map").count() > 0), "a map has a link")
+    check(page.locator("details.text:not([open])").count() == 1 and
+          parts[-1][0] == "Report", "the report's text is last, and closed")
+    print("parts:", ", ".join(name for name, _ in parts))
+
+
+def images(page):
+    for alt, path in page.eval_on_selector_all(
+            ".gallery figure", "nodes => nodes.map(n => ["
+            "n.querySelector('img').alt, n.innerText.trim()])"):
+        check(len(alt) > 8 and alt != path and "/" not in alt.split()[0],
+              f"{path} is told as {alt!r}")
+
+
+def menus(page):
+    """Escape closes the menu of columns, and the key it was opened by has the
+    focus again; another key does not."""
+    menu = page.locator("details[data-table][open] .tools details").first
+    head = menu.locator("summary")
+    head.press("Enter")
+    box = menu.locator("input").first
+    box.focus()
+    box.press("ArrowDown")
+    check(menu.get_attribute("open") is not None, "the menu stays open")
+    box.press("Escape")
+    check(menu.get_attribute("open") is None, "Escape closes the menu")
+    check(head.evaluate("node => node === document.activeElement"),
+          "the menu's button has the focus")
+
+
+# where a cell of the map is: its row, its column, and whether it is in sight
+SEEN = """node => {
+  const cell = node.getBoundingClientRect();
+  const map = node.closest('.map').getBoundingClientRect();
+  const td = node.closest('td');
+  return [td.parentNode.rowIndex, td.cellIndex,
+      cell.left >= map.left - 1 && cell.right <= map.right + 1 &&
+      cell.top >= map.top - 1 && cell.bottom <= map.bottom + 1];
+}"""
+FOCUS = "() => [document.activeElement].map(%s)[0]" % SEEN
+
+
+def value_of(words):
+    word = words.split(": ")[-1].split()[0]
+    ranks = {"high": 3, "medium": 2, "low": 1}
+    return ranks.get(word, 0) if not re.match(r"[-∞0-9]", word) else \
+        float(word.replace("∞", "inf"))
+
+
+def worst_in_sight(page, measure, small):
+    """The only cell in the order of keys is the worst, and it can be seen."""
+    page.set_viewport_size({"width": 360 if small else 1280, "height": 900})
+    page.select_option("#map select >> nth=0", measure)
+    cell = page.locator('.map td button[tabindex="0"]')
+    check(cell.count() == 1, f"{cell.count()} cells are reached by Tab")
+    if cell.count() != 1:
+        return
+    values = [value_of(words) for words in page.eval_on_selector_all(
+        ".map td button", "nodes => nodes.map(n => n.ariaLabel)")]
+    wanted = min(values) if measure.startswith("sqnr") else max(values)
+    got = value_of(cell.get_attribute("aria-label"))
+    check(got == wanted, f"{measure}: it shows {got}, the worst is {wanted}")
+    check(cell.evaluate(SEEN)[2], f"{measure}: the worst is in sight")
+
+
+def arrows(page):
+    cells = page.locator(".map td button")
+    if cells.count() == 0:
+        return
+    for measure in page.eval_on_selector_all(
+            "#map select >> nth=0 >> option",
+            "nodes => nodes.map(n => n.value)"):
+        for small in (True, False):
+            worst_in_sight(page, measure, small)
+    page.select_option("#map select >> nth=0", "finding")
+    page.locator('.map td button').last.evaluate("node => node.focus()")
+    last = [page.locator(".map tbody tr").count(),
+            page.locator(".map thead th").count() - 1]
+    row = page.evaluate(FOCUS)[0]
+    for key, wanted in (
+            ("Control+Home", [1, 1]), ("ArrowUp", [1, 1]),
+            ("ArrowLeft", [1, 1]), ("ArrowRight", [1, min(2, last[1])]),
+            ("ArrowDown", [min(2, last[0]), min(2, last[1])]),
+            ("Home", [min(2, last[0]), 1]),
+            ("End", [min(2, last[0]), last[1]]), ("Control+End", last)):
+        page.keyboard.press(key)
+        got = page.evaluate(FOCUS)
+        check(got == [*wanted, True], f"{key} leads to {got}, not {wanted}")
+    check(page.locator('.map td button[tabindex="0"]').count() == 1,
+          "one cell is reached by Tab")
+    page.keyboard.press("Enter")
+    check(page.locator('.map [aria-pressed="true"]').count() == 1,
+          "Enter chooses a cell")
+    page.keyboard.press("Tab")
+    check(page.evaluate("!document.activeElement.closest('.map')"),
+          "Tab leaves the map")
+    print(f"map: {last[0]} rows, {last[1]} columns, the worst in row {row}")
+
+
 def keys(page):
     """Tab goes through the page in the order it has."""
     settled(page)
@@ -277,26 +358,83 @@ def keys(page):
         check(not name.startswith("unseen"), name)
 
 
+# what is cut off: an element that is wider inside, or ends right of the paper
+CUT = """() => [...document.querySelectorAll(
+    'main, .rows, .map, td, th, pre, svg, .tree, img')].filter(node =>
+    node.checkVisibility() &&
+        (node.getBoundingClientRect().right > innerWidth ||
+         (node.scrollWidth > node.clientWidth + 1 && node.tagName !== 'svg')))
+    .map(node => node.outerHTML.slice(0, 120))"""
+
+
+def words_of(page, selector):
+    return [re.sub(" [▲▼]$", "", words) for words in
+            page.locator(selector).all_text_contents()]
+
+
 def paper(page, folder):
+    tables_, map_ = (words_of(page, f"{place} thead th")
+                     for place in ("details[data-table][open]", ".map"))
+    cells = page.locator(".map td button").count()
+    text = page.locator("details.text pre")
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 980, "height": 700})  # Letter, less edges
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     check(page.locator("details.finding:not([open])").count() == 0,
           "findings are open on paper")
     check(page.locator("tr.space").count() == 0, "no empty room on paper")
+    cut = page.evaluate(CUT)
+    check(not cut, f"{len(cut)} are cut off on paper: {cut[:2]}")
+    for place, wanted in (("details[data-table][open]", tables_),
+                          (".map", map_)):
+        printed = words_of(page, f"{place} thead th")
+        lost = [name for name in wanted if name not in printed]
+        check(not lost, f"{place}: paper lacks the columns {lost[:3]}")
+    check(page.locator(".map td button").count() == cells, "all of the map")
+    check(not page.locator("#report").is_visible() and not text.is_visible(),
+          "a report that is closed is not on paper")
+    page.eval_on_selector("details.text", "node => { node.open = true; }")
+    check(text.is_visible(), "one that was opened is")
+    page.eval_on_selector("details.text", "node => { node.open = false; }")
     path = (folder or "/tmp") + "/print.pdf"
-    page.pdf(path=path)
+    page.pdf(path=path, prefer_css_page_size=True)
     page.evaluate("dispatchEvent(new Event('afterprint'))")
+    check(words_of(page, "details[data-table][open] thead th") == tables_ and
+          words_of(page, ".map thead th") == map_, "it is as before")
     with open(path, "rb") as file:
-        pages = len(re.findall(rb"/Type\s*/Page\b", file.read()))
+        data = file.read()
+    pages = len(re.findall(rb"/Type\s*/Page\b", data))
     print(f"paper: {pages} pages")
     check(0 < pages < 400, f"{pages} pages of paper")
+    for box in re.findall(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", data):
+        check(float(box[0]) > float(box[1]), f"paper lies on its side: {box}")
     page.emulate_media(media="screen")
 
 
 def plain(browser, url):
-    """Without scripts: findings, and the first rows of each table."""
+    """Without scripts: the verdict, findings, the first rows of each table, and
+    what is missing; with them, nothing is said to be."""
+    page = browser.new_page()
+    page.goto(url)
+    check(not page.locator("noscript").is_visible(), "scripts run")
+    found = page.locator("details.finding").count()
+    settled(page)
+    drawn = page.locator("#charts svg, .chart svg, .map").count() > 0
+    page.close()
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(url)
+    note = page.locator("noscript")
+    check(note.is_visible() and "JavaScript" in note.inner_text() and
+          ("charts" in note.inner_text()) == drawn,
+          "what is missing without scripts is said")
+    check(page.locator(".lead").first.is_visible(), "the sentence")
+    shown = [node.is_visible() for node in
+             page.locator("details.finding > summary").all()]
+    check(len(shown) == found and all(shown), f"{len(shown)} of {found} "
+          "findings")
+    for name in page.locator("nav a").all():
+        check(page.locator(name.get_attribute("href")).count() == 1,
+              f"{name.inner_text()} leads nowhere")
     check(page.locator("details[data-table] td").count() > 0,
           "rows without scripts")
     for name, words in (section_words(section) for section in
@@ -319,7 +457,7 @@ def widths(page, folder):
     for width, scheme in ((1280, "light"), (1280, "dark"), (360, "light")):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(100)
+        settled(page)
         wide = page.evaluate("document.documentElement.scrollWidth")
         check(wide <= width, f"{wide} pixels wide in a window of {width}")
         page.evaluate("scrollTo(0, 0)")
@@ -344,52 +482,60 @@ def axe(page, scheme):
           f"{len(result['violations'])} do not")
 
 
-def main():
-    url = "file://" + urllib.parse.quote(os.path.abspath(sys.argv[1]))
+def used(page, folder):
+    findings(page)
+    links(page)
+    navigation(page)
+    images(page)
+    heat(page)
+    narrowed(page)
+    formats(page)
+    names = tables(page)
+    check(names, "there is a table")
+    menus(page)
+    copies(page)
+    inert(page)
+    for name in names:
+        page.eval_on_selector(f'details[data-table="{name}"]',
+                              "node => { node.open = false; }")
+    widths(page, folder)
+
+
+def fresh(context, url, seen, test):
+    """A test of the page as it opens."""
+    page = context.new_page()
+    watch(page, seen)
+    page.goto(url)
+    settled(page)
+    test(page)
+    page.close()
+
+
+def main(browser):
+    url = address(sys.argv[1])
     folder = sys.argv[2] if len(sys.argv) > 2 else None
-    with sync_playwright() as run:
-        browser = run.chromium.launch(executable_path=CHROMIUM,
-                                      args=["--no-sandbox"])
-        context = browser.new_context(
-            permissions=["clipboard-read", "clipboard-write"])
-        page = context.new_page()
-        seen = []
-        watch(page, seen)
-        started = time.time()
-        page.goto(url)
-        page.wait_for_load_state("load")
-        print(f"loaded in {time.time() - started:.2f} s")
-        findings(page)
-        links(page)
-        heat(page)
-        narrowed(page)
-        formats(page)
-        names = tables(page)
-        check(names, "there is a table")
-        copies(page)
-        inert(page)
-        for name in names:
-            page.eval_on_selector(f'details[data-table="{name}"]',
-                                  "node => { node.open = false; }")
-        fresh = context.new_page()
-        watch(fresh, seen)
-        fresh.goto(url)
-        keys(fresh)
-        fresh.close()
-        widths(page, folder)
-        paper(page, folder)
-        for one in seen:
-            check(False, str(one))
-        plain(browser, url)
-        # the policy forbids axe, too: it is run in a page without one
-        free = browser.new_context(bypass_csp=True).new_page()
-        free.goto(url)
-        settled(free)
-        axe(free, "light")
-        axe(free, "dark")
-        browser.close()
-    print("failed" if failed else "passed")
-    sys.exit(1 if failed else 0)
+    context = browser.new_context(
+        permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    seen = []
+    watch(page, seen)
+    started = time.time()
+    page.goto(url)
+    page.wait_for_load_state("load")
+    print(f"loaded in {time.time() - started:.2f} s")
+    used(page, folder)
+    fresh(context, url, seen, keys)
+    fresh(context, url, seen, arrows)
+    fresh(context, url, seen, lambda one: paper(one, folder))
+    for one in seen:
+        check(False, str(one))
+    plain(browser, url)
+    # the policy forbids axe, too: it is run in a page without one
+    free = browser.new_context(bypass_csp=True).new_page()
+    free.goto(url)
+    settled(free)
+    axe(free, "light")
+    axe(free, "dark")
 
 
-main()
+drive(main)

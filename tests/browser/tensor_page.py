@@ -6,30 +6,16 @@ Cells of the map, by magnitude and by SQNR, the casts of the formats' table and
 the elements of a finding's distribution are computed again from the HDF5 file.
 Exit status 77: no playwright, chromium or h5py, 1: a number differs.
 """
-import os
 import re
-import shutil
 import sys
+
+from driver import address, check, drive
 
 try:
     import h5py
-    from playwright.sync_api import sync_playwright
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
-CHROMIUM = shutil.which("chromium")
-if not CHROMIUM:
-    print("skipped: no chromium")
-    sys.exit(77)
-
-failed = 0
-
-
-def check(holds, words):
-    global failed
-    if not holds:
-        failed += 1
-        print("FAIL", words)
 
 
 def cells(page, measure):
@@ -37,9 +23,10 @@ def cells(page, measure):
     found = {}
     for words in page.eval_on_selector_all(
             ".map td button", "nodes => nodes.map(n => n.ariaLabel)"):
-        place = re.match(r"layer (\d+), iteration (\d+): (.*)", words)
+        place = re.match(r"layer (\S+), iteration (\S+): (.*)", words)
         text = place.group(3).replace("∞", "inf")
-        found[int(place.group(1)), int(place.group(2))] = float(text)
+        found[tuple(-1 if name == "none" else int(name)
+                    for name in place.groups()[:2])] = float(text)
     return found
 
 
@@ -47,7 +34,7 @@ def worst(rows, better):
     """Of pairs of a place and a value."""
     found = {}
     for place, value in rows:
-        if place[0] >= 0 and value == value:
+        if value == value:
             found[place] = better(found.get(place, value), value)
     return found
 
@@ -166,12 +153,22 @@ def distribution(page, file):
     print("distribution:", " / ".join(re.findall(r"iteration \d.*", text)))
 
 
-def main():
-    with sync_playwright() as run, h5py.File(sys.argv[2]) as file:
-        browser = run.chromium.launch(executable_path=CHROMIUM,
-                                      args=["--no-sandbox"])
+def files(page, file):
+    """Of a file its name stands in the table, and the whole path behind it."""
+    place = 'details[data-table="tensors"] tbody'
+    for row in range(3):
+        path = file["tensors"]["file"][row].decode()
+        cell = page.locator(f"{place} tr >> nth={row} >> td >> nth=0")
+        check(cell.get_attribute("title") == path and
+              path.endswith(cell.inner_text().removeprefix("…")) and
+              cell.evaluate("n => n.scrollWidth <= n.clientWidth"),
+              f"{path} stands there as {cell.inner_text()}")
+
+
+def main(browser):
+    with h5py.File(sys.argv[2]) as file:
         page = browser.new_page()
-        page.goto("file://" + os.path.abspath(sys.argv[1]))
+        page.goto(address(sys.argv[1]))
         page.wait_for_selector(".map td button")
         page.wait_for_selector("#formats-view tbody td")
         cut(page, file)
@@ -181,8 +178,7 @@ def main():
         heat(page, file)
         formats(page, file)
         distribution(page, file)
-        browser.close()
-    sys.exit(1 if failed else 0)
+        files(page, file)
 
 
-main()
+drive(main)

@@ -9,21 +9,10 @@ no browser, 1: a check failed.
 """
 import math
 import os
-import shutil
 import sys
 import time
 
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    print("skipped: no playwright")
-    sys.exit(77)
-CHROMIUM = shutil.which("chromium")
-if not CHROMIUM:
-    print("skipped: no chromium")
-    sys.exit(77)
-
-failed = 0
+from driver import address, check, drive
 
 # every place of a tree: its values, and those of what is directly inside
 PLACES = """() => [...document.querySelectorAll('.tree')].map(tree => {
@@ -48,13 +37,6 @@ ROWS = """async name => {
       .pipeThrough(new DecompressionStream('deflate'))).json();
   return table;
 }"""
-
-
-def check(holds, words):
-    global failed
-    if not holds:
-        failed += 1
-        print("FAIL", words)
 
 
 def adds_up(name, own, inside, columns):
@@ -115,6 +97,33 @@ def charts(page):
               f"{title}: {drawn} parts are drawn, numbers {cells[:9]}")
         check(node.locator(".legend li").count() > 0, f"{title}: a legend")
         print(f"{title}: {drawn} parts")
+
+
+def causes(page, path):
+    """A cause of idle time and a cost of a step is called as its column."""
+    try:
+        import h5py
+    except ImportError:
+        return
+    with h5py.File(path) as file:
+        named = {name: {column.removesuffix("_us") for column in
+                        file[name].dtype.names}
+                 for name in ("idle", "steps") if name in file}
+    seen = 0
+    for node in page.locator("#charts section").all():
+        title = node.locator("h3").inner_text()
+        words = node.locator(".legend li").all_inner_texts()
+        table = "steps" if title.startswith(("Steps", "A step")) else "idle"
+        if title.startswith("Where the window goes"):
+            words = node.locator("svg text title").all_text_contents()
+        elif not title.startswith(("Where the window of", "Steps", "A step")):
+            continue
+        for word in words:
+            name = word.split("\n")[-1]
+            check(table not in named or name in named[table],
+                  f"{title}: {name} is no column of /{table}")
+            seen += 1
+    print(f"{seen} names of causes are those of the tables")
 
 
 def scroll(page):
@@ -182,30 +191,25 @@ def numbers(page, path):
     print(f"{total} numbers are those of {os.path.basename(path)}")
 
 
-def main():
-    url = "file://" + os.path.abspath(sys.argv[1])
-    with sync_playwright() as run:
-        browser = run.chromium.launch(executable_path=CHROMIUM,
-                                      args=["--no-sandbox"])
-        page = browser.new_page()
-        started = time.time()
-        page.goto(url)
-        page.wait_for_selector("#charts section", timeout=20000)
-        print(f"charts after {time.time() - started:.2f} s")
-        trees(page)
-        keys(page)
-        charts(page)
-        scroll(page)
-        numbers(page, sys.argv[2])
-        plain = browser.new_context(java_script_enabled=False).new_page()
-        plain.goto(url)
-        check(plain.locator(".tree li").count() == page.locator(
-            ".tree li").count() > 0, "trees without scripts")
-        check(plain.locator(".tree [data-of]").first.is_visible(),
-              "numbers of a tree without scripts")
-        browser.close()
-    print("failed" if failed else "passed")
-    sys.exit(1 if failed else 0)
+def main(browser):
+    url = address(sys.argv[1])
+    page = browser.new_page()
+    started = time.time()
+    page.goto(url)
+    page.wait_for_selector("#charts section", timeout=20000)
+    print(f"charts after {time.time() - started:.2f} s")
+    trees(page)
+    keys(page)
+    charts(page)
+    causes(page, sys.argv[2])
+    scroll(page)
+    numbers(page, sys.argv[2])
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(url)
+    check(plain.locator(".tree li").count() == page.locator(
+        ".tree li").count() > 0, "trees without scripts")
+    check(plain.locator(".tree [data-of]").first.is_visible(),
+          "numbers of a tree without scripts")
 
 
-main()
+drive(main)

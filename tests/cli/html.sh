@@ -17,3 +17,13 @@ make_trace a.json
 must tprof-analyze trace a.json --no_plots --quiet --output_dir trace
 ls trace
 grep -o '<p class="lead"><b>[^<]*</b>' trace/trace_report.html
+# the summary names the page, not a link where no terminal is; where there is
+# no page, and where a program reads, it does not
+tprof-analyze trace a.json --no_plots --output_dir trace | tail -n 1
+tprof-analyze check "$srcdir/testdata/check/bad-adam_eps_half.py" \
+    --output_dir checked | tail -n 1
+for none in --no_html --quiet --format=json; do
+    tprof-analyze trace a.json --no_plots --output_dir trace $none |
+        grep -c '^Open '
+done
+exit 0

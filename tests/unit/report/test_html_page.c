@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "report/html_table.h"
@@ -256,8 +257,9 @@ Test(html_page, whole)
         TP_TABLE_OF("findings", finding_columns, found, 2);
     const struct tp_table table = table_of("tensors", 4),
                           empty = table_of("groups", 0);
-    const struct tp_report_figure figures[] = {{"a/no_room.pdf", ""},
-                                               {"a/none.png", "no rows"}};
+    const struct tp_report_figure figures[] = {
+        {"a/no_room.pdf", "", "what it shows"},
+        {"a/none.png", "no rows", "nothing"}};
     const struct tp_html_words words = {.title = "a <test>",
                                         .tool_version = "1",
                                         .verdict = "host-bound",
@@ -499,11 +501,50 @@ Test(html_page, without_anything)
     tp_html_page_clear(&page);
 }
 
+/* A figure is told by what it shows; the report's text comes last, closed, and
+ * links lead only to what is there. */
+Test(html_page, figures_and_links)
+{
+    char folder[] = "/tmp/tp_page_XXXXXX", path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/x.svg", folder);
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fputs("<svg/>", file) >= 0 && fclose(file) == 0);
+    const struct tp_report_figure figures[] = {{"x.svg", "", "a \"b\" <c>"}};
+    struct tp_html_words words = {.title = "t",
+                                  .tool_version = "1",
+                                  .report = "all",
+                                  .folder = folder,
+                                  .figures = figures,
+                                  .figure_count = 1};
+    struct tp_html_page page = {.full = "summary.h5"};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    const char *text = tp_text_get(&html);
+    cr_expect_not_null(strstr(text, "<img alt=\"a &quot;b&quot; &lt;c&gt;\""));
+    const char *shown = strstr(text, "<h2 id=\"figures\">");
+    const char *report = strstr(text, "<details class=\"text\">");
+    cr_assert(shown && report);
+    cr_expect_gt(report, shown);
+    cr_expect_eq(count_of(text, "<a href=\"#figures\">"), 1);
+    cr_expect_eq(count_of(text, "<a href=\"#report\">"), 1);
+    cr_expect_eq(count_of(text, "<a href=\"#tables\">"), 0);
+    cr_expect_eq(count_of(text, "<h2 id=\"tables\">"), 0);
+    tp_text_clear(&html);
+    words.figure_count = 0;
+    cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+    cr_expect_eq(count_of(tp_text_get(&html), "#figures"), 0);
+    tp_text_clear(&html);
+    unlink(path);
+    rmdir(folder);
+}
+
 /* One that was drawn and cannot be read is not left out without a word. */
 Test(html_page, a_figure_that_cannot_be_read)
 {
-    const struct tp_report_figure figures[] = {{"a/none.png", "no rows"},
-                                               {"a/not_there.png", ""}};
+    const struct tp_report_figure figures[] = {
+        {"a/none.png", "no rows", "nothing"},
+        {"a/not_there.png", "", "what it shows"}};
     const struct tp_html_words words = {.title = "t",
                                         .tool_version = "1",
                                         .report = "",
