@@ -181,7 +181,7 @@ static void flush(void *state, void *scratch)
     memset(its.row.top, 0, rows * size);
     memset(its.row.low, 0, rows * size);
     memset(its.column.top, 0, 2 * columns * size);
-    held->count = 0;
+    memset(held, 0, sizeof *held);
 }
 
 const struct tp_sink tp_sink_peaks = {

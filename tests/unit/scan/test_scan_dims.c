@@ -494,6 +494,52 @@ Test(dims, peaks_spare_a_reading)
     }
 }
 
+/* What a worker keeps between tensors has nothing of the one before: scratch
+ * that was of a tally is of peaks, and again of that. */
+Test(dims, peaks_leave_nothing_behind)
+{
+    const int64_t shape[] = {9000, 2000}; /* the second range: row 8388     */
+    const int64_t small[] = {300, 700};
+    const struct tp_quant_spec specs[] = {
+        {.number = tp_number_by_id("e4m3")},
+        {.number = tp_number_by_id("mxfp4")}};
+    static struct tp_scan_result result[3];
+    static struct tp_quant_error errors[3][2];
+    struct tp_dims_room room = {.indices = NULL};
+    struct tp_error err = {.code = TP_OK};
+    struct tp_tensor codes = laid_out(TP_FLOAT8_E5M2, 2, shape, NULL, 0);
+    struct tp_tensor halves = laid_out(TP_BFLOAT16, 2, small, NULL, 0);
+    struct memory memory[2] = {new_memory((uint64_t)codes.numel),
+                               put_in(&halves, 4, 0)};
+    struct tp_pool *pool;
+    struct tp_scanner *scanner;
+    make_even(&codes, &memory[0]);
+    codes.storage = &memory[0].storage;
+    halves.storage = &memory[1].storage;
+    cr_assert_eq(tp_tensor_check(&codes, &err), TP_OK);
+    cr_assert_eq(tp_tensor_check(&halves, &err), TP_OK);
+    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
+    cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
+    for (int i = 0; i < 3; i++) {
+        const struct tp_scan_request request = {.dims = &room,
+                                                .dims_keep = TP_DIM_KEPT,
+                                                .dims_notable = true,
+                                                .specs = specs,
+                                                .spec_count = i == 1 ? 0 : 2,
+                                                .errors = errors[i]};
+        cr_assert_eq(tp_scan(scanner, i == 1 ? &codes : &halves, &request,
+                             &result[i], &err),
+                     TP_OK);
+    }
+    cr_expect_eq(memcmp(&result[0], &result[2], sizeof result[0]), 0);
+    cr_expect_eq(memcmp(errors[0], errors[2], sizeof errors[0]), 0);
+    tp_scanner_free(scanner);
+    tp_pool_free(pool);
+    tp_dims_clear(&room);
+    free(memory[0].bytes);
+    free(memory[1].bytes);
+}
+
 Test(dims, stride_zero_is_counted)
 {
     /* Two stored numbers claim 10^15 elements. */
