@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-2eQ4mur5KcdOnfnE2v5d7OW5QA3Y4YVPN793ZNR7VYQ="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-j+a+tQ3A8Mqf3hcGe7Qvepayf621tlVYqAKUqfhI9zQ="
+    "sha256-0LFv0bHGP5Z0CTOGeZvcJ3GY7l5uN4JaSacOXwQiuT8="
 
 #endif
