@@ -14,6 +14,9 @@ const BUTTONS_MOST = 3;
 const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
     'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
 
+/* Rules that judge a place: all its ranks, iterations and samples. */
+const OF_PLACES = ['sqnr', 'overflow', 'underflow'];
+
 /* Tables about single tensors, which name the tensor's row. */
 const OF_TENSORS = {sqnr: ['quantization'], overflow: ['quantization'],
     underflow: ['quantization'], dims: ['dims'], scales: ['quantised']};
@@ -73,7 +76,9 @@ const hits = (table, words) => {
 /* Tensors of the finding's place, and what tables say of the one it names. */
 async function ofTensors(of) {
   const tensors = await load('tensors'), list = [];
-  list.push({name: 'tensors', words: shared(tensors, of, PLACE)});
+  const labels = OF_PLACES.includes(of('rule'))
+      ? PLACE.filter((name) => name !== 'rank' && name !== 'ordinal').concat('path') : PLACE;
+  list.push({name: 'tensors', words: shared(tensors, of, labels)});
   const row = tensors.rows.findIndex((one) =>
       one[tensors.at.get('file')] === of('file') &&
       one[tensors.at.get('path')] === of('path'));

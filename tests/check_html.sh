@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The hashes by which a page's policy knows its style and its script are those
-# of the files, and the script could not end early. Needs srcdir.
+# of the files, and the script could not end early; findings of each rule about
+# traces know which tables they stand on. Needs srcdir.
 
 command -v sha256sum > /dev/null || { echo "skipped: no sha256sum"; exit 77; }
 command -v base64 > /dev/null || { echo "skipped: no base64"; exit 77; }
@@ -32,5 +33,12 @@ for kind in css js; do
         echo "ends the element it stands in"
         bad=1
     fi
+done
+for rule in $(sed -n 's/^ *{"\([a-z_0-9]*\)".*/\1/p' \
+    "$srcdir/src/verdict/trace_rules.c"); do
+    grep -q "\b$rule: \[\[" "$srcdir/html/report_evidence.js" || {
+        echo "OF_TRACES of html/report_evidence.js has no $rule"
+        bad=1
+    }
 done
 exit $bad

@@ -245,6 +245,8 @@ static void add_finding(struct tp_html_page *page, const struct tp_table *table)
     page->counts[severity]++;
     if (number == 0)
         note_first(page, table);
+    if (number >= TP_HTML_FINDINGS)
+        return;
     add_script(page, table);
     tp_text_add(html, "<details class=\"finding\" data-row=\"%zu\"%s><summary>",
                 number, number == 0 ? " open" : "");
@@ -587,6 +589,22 @@ static void add_report(struct tp_text *html, const char *lang,
     tp_text_add(html, "</pre></div></details>\n");
 }
 
+static void add_finding_list(struct tp_text *html,
+                             const struct tp_html_page *page)
+{
+    tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n");
+    if (page->found == 0)
+        tp_text_add(html, "<p>There are none.</p>\n");
+    tp_text_bytes(html, tp_text_get(&page->findings), page->findings.length);
+    if (page->found > TP_HTML_FINDINGS)
+        tp_text_add(html,
+                    "<p class=\"soft\">%zu more, none of them worse, are in "
+                    "%s%s.</p>\n",
+                    page->found - TP_HTML_FINDINGS,
+                    page->full ? "/findings of " : "the report below",
+                    page->full ? page->full : "");
+}
+
 enum tp_status tp_html_page_write(const struct tp_html_page *page,
                                   const struct tp_html_words *words,
                                   struct tp_text *html, struct tp_error *err)
@@ -594,9 +612,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     add_head(html, words);
     add_top(html, page, words);
     if (page->judged)
-        tp_text_add(html, "<h2 id=\"findings\">Findings</h2>\n%s",
-                    page->found ? tp_text_get(&page->findings)
-                                : "<p>There are none.</p>\n");
+        add_finding_list(html, page);
     add_tensor_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
     tp_text_bytes(html, tp_text_get(&page->trees), page->trees.length);

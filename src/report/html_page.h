@@ -55,7 +55,10 @@ struct tp_html_words {
 enum {
     /* characters of packed rows at most: with scripts, first rows and the
      * report's text a page of tensors stays below 5 MB */
-    TP_HTML_PACKED = 9 << 19
+    TP_HTML_PACKED = 9 << 19,
+    /* findings that are listed: at 1.5 kB each they take 3 MB at most, and
+     * nobody reads more one by one */
+    TP_HTML_FINDINGS = 2000
 };
 
 /*

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which series has the number of a finding. Rows know no series, so each row is
- * given the number of its own once; a finding that names no tensor is of a
- * layer, of the model or of what tensors share, and found by its labels.
+ * given its own once, and they are sorted by what findings name them by; a
+ * finding that names no tensor is of a layer, of the model or of what tensors
+ * share, and found by its labels.
  *
- * Cost: one pass over the rows of all series, and for each finding one over the
- * rows of the run (tp_finding_row) or over the series.
+ * Cost: one sort of the rows, and a search in them for each finding; of those
+ * that name no tensor, a look at all series.
  */
 #include "rules/finding_series.h"
 
@@ -53,21 +54,41 @@ static bool has_metric(const struct tp_run_series *series, size_t metric)
     return metric - series->metric < series->metric_count;
 }
 
-/* The series of each row of the run, NULL: none. NULL: no memory. */
-static const struct tp_run_series **map_rows(const struct tp_run *run,
-                                             const struct tp_series_set *set)
+/* A row and the series that it is a point of, NULL: none. */
+struct placed {
+    const struct tp_row *row;
+    const struct tp_run_series *series;
+};
+
+static int compare_placed(const void *left, const void *right)
 {
-    const struct tp_run_series **map = calloc(run->row_count + 1, sizeof *map);
-    for (size_t s = 0; map && s < set->count; s++) {
+    const struct tp_row *a = ((const struct placed *)left)->row;
+    const struct tp_row *b = ((const struct placed *)right)->row;
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* The rows of a run by their place, with their series. NULL: no memory. */
+static struct placed *place_rows(const struct tp_run *run,
+                                 const struct tp_series_set *set)
+{
+    struct placed *rows = calloc(run->row_count + 1, sizeof *rows);
+    if (!rows)
+        return NULL;
+    for (size_t i = 0; i < run->row_count; i++)
+        rows[i].row = &run->rows[i];
+    for (size_t s = 0; s < set->count; s++) {
         for (size_t p = 0; p < set->series[s].count; p++) {
             size_t count;
-            const struct tp_row *const *rows =
+            const struct tp_row *const *points =
                 tp_series_rows(set, &set->series[s], p, &count);
             for (size_t i = 0; i < count; i++)
-                map[rows[i] - run->rows] = &set->series[s];
+                rows[points[i] - run->rows].series = &set->series[s];
         }
     }
-    return map;
+    qsort(rows, run->row_count, sizeof *rows, compare_placed);
+    return rows;
 }
 
 /* Whether a series that is of no tensor is what a finding is about. */
@@ -90,7 +111,7 @@ static bool is_about(const struct tp_finding *finding,
 struct adding {
     const struct tp_run *run;
     const struct tp_series_set *set;
-    const struct tp_run_series **map; /* [rows]                            */
+    const struct placed *rows; /* [rows of the run], by place              */
     struct tp_finding_series *made;
     struct tp_error *err;
 };
@@ -100,9 +121,15 @@ static const struct tp_run_series *find(const struct adding *adding,
                                         size_t metric)
 {
     const struct tp_series_set *set = adding->set;
-    const struct tp_row *row = tp_finding_row(adding->run, finding);
-    if (row)
-        return adding->map[row - adding->run->rows];
+    const struct tp_row named = {.source = finding->source,
+                                 .place = finding->place};
+    const struct placed key = {&named, NULL};
+    const struct placed *placed =
+        *finding->file ? bsearch(&key, adding->rows, adding->run->row_count,
+                                 sizeof key, compare_placed)
+                       : NULL;
+    if (placed)
+        return placed->series;
     for (size_t i = 0; i < set->count; i++) {
         if (has_metric(&set->series[i], metric) &&
             is_about(finding, &set->series[i]))
@@ -184,12 +211,12 @@ enum tp_status tp_finding_series_make(const struct tp_run *run,
                                       struct tp_finding_series *made,
                                       struct tp_error *err)
 {
-    const struct adding adding = {
-        run, &monitor->series, map_rows(run, &monitor->series), made, err};
-    enum tp_status status = adding.map ? TP_OK : tp_fail_memory(err);
+    struct placed *rows = place_rows(run, &monitor->series);
+    const struct adding adding = {run, &monitor->series, rows, made, err};
+    enum tp_status status = rows ? TP_OK : tp_fail_memory(err);
     for (size_t i = 0; i < findings->count && status == TP_OK; i++)
         status = add_finding(&adding, i, &findings->rows[i]);
-    free(adding.map);
+    free(rows);
     return status;
 }
 

@@ -440,6 +440,37 @@ Test(html_page, another_language_is_marked)
     }
 }
 
+/* Of very many the worst are listed; all are counted. */
+Test(html_page, a_flood_of_findings_is_cut)
+{
+    enum { MORE = 3 };
+    static struct finding found[TP_HTML_FINDINGS + MORE];
+    const struct tp_html_words words = {
+        .title = "t", .tool_version = "1", .folder = ".", .report = ""};
+    for (size_t i = 0; i < TP_HTML_FINDINGS + MORE; i++)
+        found[i] = (struct finding){"low", "rule", "it", "", ""};
+    for (size_t more = 0; more <= MORE; more += MORE) {
+        const struct tp_table findings = TP_TABLE_OF(
+            "findings", finding_columns, found, TP_HTML_FINDINGS + more);
+        struct tp_html_page page = {.full = "summary.h5"};
+        struct tp_text html = {0};
+        char counted[80];
+        cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+        cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
+        const char *text = tp_text_get(&html);
+        snprintf(counted, sizeof counted, "0 high, 0 medium, %zu low",
+                 TP_HTML_FINDINGS + more);
+        cr_expect_not_null(strstr(text, counted));
+        cr_expect_eq(count_of(text, "<details class=\"finding\""),
+                     TP_HTML_FINDINGS);
+        cr_expect_eq(count_of(text, ">3 more, none of them worse, are in "
+                                    "/findings of summary.h5.<"),
+                     more > 0);
+        tp_text_clear(&html);
+        tp_html_page_clear(&page);
+    }
+}
+
 struct measured {
     const char *severity, *rule, *metric;
     double value, baseline, spread;
