@@ -20,8 +20,10 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "formats/trace/trace_input.h"
+#include "formats/trace/trace_reader.h"
 #include "report/annotate_tracks.h"
 
 enum { PIECE = 256 << 10 };
@@ -105,6 +107,98 @@ static enum tp_status take(void *context, const struct tp_text *text,
                            : status;
 }
 
+/* --- behind the array --------------------------------------------------- */
+
+/* Members that follow the array are held back one by one, as it shows at their
+ * end only whether they have one: a file may be cut off there. Where quotes
+ * stand as they do not in JSON, nobody can tell, and all stays as it is. */
+struct tail {
+    struct tp_text held; /* from the comma before the last member on         */
+    int depth;           /* brackets that are open                           */
+    char last;           /* byte that is no blank; '"': a string             */
+    bool in_string, escaped;
+    bool loose; /* nothing is held                                  */
+};
+
+static void step_in_string(struct tail *tail, char c)
+{
+    tail->in_string = tail->escaped || c != '"';
+    tail->escaped = !tail->escaped && c == '\\';
+    tail->last = '"';
+}
+
+/* One more byte; true: what is held can go. */
+static bool step(struct tail *tail, char c)
+{
+    if (tail->in_string) {
+        step_in_string(tail, c);
+        return false;
+    }
+    if (tp_json_is_blank(c))
+        return false;
+    tail->in_string = c == '"';
+    tail->loose |= c == '"' ? !strchr(",:[{", tail->last)
+                            : tail->last == '"' && !strchr(",:]}", c);
+    tail->last = c;
+    tail->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    return c == ',' && tail->depth == 1;
+}
+
+static enum tp_status let_go(struct copy *copy, struct tail *tail,
+                             struct tp_error *err)
+{
+    if (tail->held.failed)
+        return tp_fail_memory(err);
+    const size_t length = tail->held.length;
+    tail->held.length = 0;
+    return put(copy, tail->held.data, length, err);
+}
+
+/* What is longer than what is read of it is no longer held. */
+static enum tp_status hold(struct copy *copy, struct tail *tail, size_t length,
+                           struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    size_t from = 0;
+    for (size_t i = 0; i < length && status == TP_OK; i++) {
+        if (!step(tail, copy->buffer[i]))
+            continue;
+        tp_text_bytes(&tail->held, copy->buffer + from, i - from);
+        from = i;
+        status = let_go(copy, tail, err);
+    }
+    tp_text_bytes(&tail->held, copy->buffer + from, length - from);
+    return status == TP_OK &&
+                   (tail->loose || tail->held.length > TP_LIMIT_TRACE_FACTS)
+               ? let_go(copy, tail, err)
+               : status;
+}
+
+/* All that follows the array, but a member that is cut off. */
+static enum tp_status pass_tail(struct copy *copy, struct tp_error *err)
+{
+    struct tail tail = {
+        .depth = 1, .last = ']', .loose = copy->trace->events.is_list};
+    size_t got = 1;
+    enum tp_status status = TP_OK;
+    while (status == TP_OK && got > 0) {
+        if (copy->stop && *copy->stop)
+            status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        else
+            status = tp_trace_input_read(&copy->input, copy->buffer, PIECE,
+                                         &got, err);
+        if (status == TP_OK)
+            status = hold(copy, &tail, got, err);
+        copy->at += status == TP_OK ? got : 0;
+    }
+    if (status == TP_OK && !tail.loose && tail.depth > 0)
+        status = put_text(copy, "\n}\n", err);
+    else if (status == TP_OK)
+        status = let_go(copy, &tail, err);
+    tp_text_clear(&tail.held);
+    return status;
+}
+
 /* What follows the events: as it is, or in place of what was cut off. */
 static enum tp_status pass_end(struct copy *copy, struct tp_error *err)
 {
@@ -123,7 +217,7 @@ static enum tp_status pass_end(struct copy *copy, struct tp_error *err)
     status = put(copy, &first, 1, err);
     copy->at++;
     if (status == TP_OK)
-        status = pass(copy, UINT64_MAX, err);
+        status = pass_tail(copy, err);
     if (status == TP_OK && copy->at != events->bytes)
         return has_changed(copy, err);
     return status;
@@ -149,8 +243,7 @@ static enum tp_status open_out(struct copy *copy, const char *aside,
                                struct tp_error *err)
 {
     const bool packed = tp_text_ends_with(copy->to, ".gz");
-    const int fd =
-        open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return tp_fail_errno(err, "cannot write %s", copy->to);
     copy->out = gzdopen(fd, packed ? packed_mode : plain_mode);
@@ -178,6 +271,49 @@ static enum tp_status write_aside(struct copy *copy, const char *aside,
     return status;
 }
 
+/* --- read back ---------------------------------------------------------- */
+
+static enum tp_status compare(const struct copy *copy,
+                              const struct tp_events *found,
+                              struct tp_error *err)
+{
+    const struct tp_events *wanted = &copy->trace->events;
+    if (found->seen == wanted->seen &&
+        found->repairs[TP_REPAIR_DROPPED] <= wanted->repairs[TP_REPAIR_DROPPED])
+        return TP_OK;
+    tp_error_in_file(err, copy->trace->path);
+    const int64_t at = wanted->first_repair[TP_REPAIR_DROPPED];
+    return tp_fail(err, TP_E_DAMAGED, at,
+                   "where events begin and end cannot be told behind byte "
+                   "%" PRId64 ": with tracks, others would be read",
+                   at);
+}
+
+/* Where events could not be read, what follows them has a say in how many
+ * brackets and quotes are theirs: such a copy is looked at. */
+static enum tp_status read_back(const struct copy *copy, const char *aside,
+                                struct tp_error *err)
+{
+    const struct tp_trace_watch watch = {.stop = copy->stop};
+    struct tp_events found = {.count = 0};
+    struct tp_error why = {0};
+    struct tp_pool *pool = NULL;
+    if (copy->trace->events.repairs[TP_REPAIR_DROPPED] == 0)
+        return TP_OK;
+    enum tp_status status = tp_pool_new(1, &pool, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_trace_read(aside, pool, &watch, &found, &why);
+    if (status == TP_OK || status == TP_E_DAMAGED ||
+        status == TP_E_UNSUPPORTED)
+        status = compare(copy, &found, err);
+    else
+        *err = why;
+    tp_events_clear(&found);
+    tp_pool_free(pool);
+    return status;
+}
+
 enum tp_status tp_annotate(const struct tp_trace_run *run,
                            const struct tp_trace_judged *judged, size_t trace,
                            const char *to, const volatile sig_atomic_t *stop,
@@ -197,6 +333,8 @@ enum tp_status tp_annotate(const struct tp_trace_run *run,
         aside && copy.buffer
             ? write_aside(&copy, aside, run, judged, trace, err)
             : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = read_back(&copy, aside, err);
     if (status == TP_OK)
         status = tp_file_commit(aside, to, err);
     else if (aside)

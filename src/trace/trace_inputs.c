@@ -344,10 +344,10 @@ void tp_op_args_read(const char *inputs, struct tp_op_args *args)
 size_t tp_op_integers(const struct tp_op_word *value, int64_t *numbers,
                       size_t most)
 {
-    struct cursor c = {value->text, value->text + value->length};
     size_t count = 0;
-    if (!value->length)
+    if (!value->length) /* nor has it a text then */
         return 0;
+    struct cursor c = {value->text, value->text + value->length};
     take(&c, '[');
     while (count < most && take_integer(&c, &numbers[count])) {
         count++;

@@ -77,3 +77,23 @@ long=$srcdir/testdata/traces/own/long.json.gz
 ) 2>&1 | cat
 ls full
 find . -name '*full.json*' -o -name 'c.json'
+# damage that ends where it begins is no hindrance; where events can no longer
+# be told apart, no file is written
+cat > hurt.json << 'END'
+{"traceEvents": [
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":5,"dur":3},
+{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":[5,"dur":3},
+{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":15,"dur":3}
+]}
+END
+cat > odd.json << 'END'
+{"traceEvents":[{"ph":"X","cat":"cpu_op","":"","ts":5,"dur":0}
+{"":0,"":[{""""{""""}},{"ph":"M","":""}
+END
+for trace in hurt odd; do
+    tprof-analyze trace $trace.json --no_plots --quiet --no_html \
+        --output_dir hurt --annotate hurt/$trace.json 2>&1 |
+        grep -o 'cannot be told'
+    echo "$trace: ${PIPESTATUS[0]}"
+done
+grep -l '"tprof-analyze"' hurt/*.json

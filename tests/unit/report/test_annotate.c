@@ -368,6 +368,55 @@ Test(annotate, a_trace_cut_off_is_closed)
     remove_folder();
 }
 
+/* Behind its events it is cut as it likes: whole members stay. */
+Test(annotate, a_trace_cut_off_behind_its_events_is_closed)
+{
+    static const char more[] = ", \"a\": [1, {\"b,\": \"x\\\"}, y\"}],"
+                               " \"c\": \"d,e\"}";
+    const char *end = strrchr(odd, ',');
+    char text[sizeof odd + sizeof more];
+    const size_t before = (size_t)(end - odd);
+    make_folder();
+    memcpy(text, odd, before);
+    strcpy(text + before, more);
+    for (size_t cut = 0; cut < sizeof more; cut++) {
+        struct judged_run it;
+        write_text(in_folder("in.json"), text, before + cut);
+        collect(&it, in_folder("in.json"));
+        annotate(&it, 0, in_folder("out.json"));
+        check_same(in_folder("in.json"), in_folder("out.json"));
+        struct json *root = json_read(in_folder("out.json"));
+        cr_expect_not_null(json_get(root, "traceEvents"));
+        cr_expect_eq(json_get(root, "a") != NULL,
+                     cut > (size_t)(strstr(more, ", \"c") - more), "%zu", cut);
+        cr_expect_eq(json_get(root, "c") != NULL, cut == sizeof more - 1);
+        json_free(root);
+        judged_run_clear(&it);
+    }
+    remove_folder();
+}
+
+/* Quotes and brackets that do not match: with tracks behind them, the reader
+ * would find other events than without. */
+Test(annotate, a_trace_whose_events_cannot_be_told_apart_is_refused)
+{
+    static const char text[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"\":\"\",\"ts\":5,"
+        "\"dur\":0}{\"\":0,\"\":[{\"\"\"\"{\"\"\"\"}},{\"ph\":\"M\",\"\":\"\"}";
+    struct judged_run it;
+    struct tp_error err = {0};
+    make_folder();
+    write_text(in_folder("in.json"), text, sizeof text - 1);
+    collect(&it, in_folder("in.json"));
+    cr_expect_eq(tp_annotate(&it.run, &it.judged, 0, in_folder("out.json"),
+                             NULL, &err),
+                 TP_E_DAMAGED);
+    cr_expect(strstr(err.message, "cannot be told"), "%s", err.message);
+    cr_expect_neq(access(in_folder("out.json"), F_OK), 0);
+    remove_folder();
+    judged_run_clear(&it);
+}
+
 Test(annotate, a_trace_that_changed_is_refused)
 {
     struct judged_run it;
