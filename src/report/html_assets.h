@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-9Vrk9B2C9kqrS3/10IcLorT15/R+6rG3l26N5GuV210="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-uB5GRaALkCeMGEtDLrBt4om+GHGzWk/hl2aLWOkcBLs="
+    "sha256-ImptPglsm80I9wvgU/be4/KRMQGF2jg4mGf6ZKyzAb0="
 
 #endif

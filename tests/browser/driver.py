@@ -10,7 +10,7 @@ import sys
 import urllib.parse
 
 try:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import TimeoutError, sync_playwright
 except ImportError:
     print("skipped: no playwright")
     sys.exit(77)

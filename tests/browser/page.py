@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.parse
 
-from driver import address, check, drive
+from driver import TimeoutError, address, check, drive
 
 MAIN = ("tensors", "ops", "pairs", "replay", "calls", "scripts")
 
@@ -463,12 +463,25 @@ def used(page, folder):
     widths(page, folder)
 
 
+def settle(page):
+    """Waits for open tables and, where there is one, for the map."""
+    try:
+        page.wait_for_function("""() =>
+            [...document.querySelectorAll('details[data-table][open]')].every(
+                node => node.querySelector('input[type=search]')) &&
+            [...document.querySelectorAll('#map')].every(
+                node => node.childElementCount > 0)""", timeout=5000)
+    except TimeoutError:
+        print("no map is drawn")
+    page.wait_for_timeout(300)
+
+
 def fresh(context, url, seen, test):
     """A test of the page as it opens."""
     page = context.new_page()
     watch(page, seen)
     page.goto(url)
-    page.wait_for_timeout(500)
+    settle(page)
     test(page)
     page.close()
 
