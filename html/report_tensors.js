@@ -309,8 +309,9 @@ function worstOf(measure, cells) {
 class Heat {
   /* Paper has the columns in bands as wide as it is. */
   print(starts) {
-    if (starts) this.kept = [...this.body.childNodes];
-    this.body.replaceChildren(...(starts ? this.bands() : this.kept));
+    if (starts && !this.kept) this.kept = [...this.body.childNodes];
+    if (this.kept) this.body.replaceChildren(...(starts ? this.bands() : this.kept));
+    if (!starts) this.kept = null;
   }
 
   constructor(tensors, list, axes) {

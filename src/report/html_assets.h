@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-9Vrk9B2C9kqrS3/10IcLorT15/R+6rG3l26N5GuV210="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-GFU3WbOkoMlTRh588sCjyoOaB98Oj7kTgzvN8iHOUiI="
+    "sha256-qtDfVu0efpbHbVpkfw+5fM0+0o4fpfJGWLisWhpIu5o="
 
 #endif
