@@ -278,19 +278,22 @@ static enum tp_status compare(const struct copy *copy,
                               struct tp_error *err)
 {
     const struct tp_events *wanted = &copy->trace->events;
-    if (found->seen == wanted->seen &&
+    if (found->seen == wanted->seen && (found->added || !found->count) &&
         found->repairs[TP_REPAIR_DROPPED] <= wanted->repairs[TP_REPAIR_DROPPED])
         return TP_OK;
     tp_error_in_file(err, copy->trace->path);
-    const int64_t at = wanted->first_repair[TP_REPAIR_DROPPED];
+    const int64_t at = wanted->repairs[TP_REPAIR_DROPPED]
+                           ? wanted->first_repair[TP_REPAIR_DROPPED]
+                           : wanted->truncated_at;
     return tp_fail(err, TP_E_DAMAGED, at,
                    "where events begin and end cannot be told behind byte "
                    "%" PRId64 ": with tracks, others would be read",
                    at);
 }
 
-/* Where events could not be read, what follows them has a say in how many
- * brackets and quotes are theirs: such a copy is looked at. */
+/* Where events could not be read, or the last was cut off, what follows them
+ * has a say in how many brackets and quotes are theirs: such a copy is looked
+ * at. */
 static enum tp_status read_back(const struct copy *copy, const char *aside,
                                 struct tp_error *err)
 {
@@ -298,7 +301,8 @@ static enum tp_status read_back(const struct copy *copy, const char *aside,
     struct tp_events found = {.count = 0};
     struct tp_error why = {0};
     struct tp_pool *pool = NULL;
-    if (copy->trace->events.repairs[TP_REPAIR_DROPPED] == 0)
+    if (copy->trace->events.repairs[TP_REPAIR_DROPPED] == 0 &&
+        copy->trace->events.truncated_at < 0)
         return TP_OK;
     enum tp_status status = tp_pool_new(1, &pool, err);
     if (status != TP_OK)

@@ -18,7 +18,7 @@
  * are an empty one. */
 struct tp_html_page {
     const char *full;     /* the file that has all rows, "summary.h5"; borrowed,
-                             set by who begins the page; NULL: there is none   */
+                             set by who begins the page; NULL: there is none */
     char *folder;         /* absolute, where the page will be, owned; NULL:
                              files are not looked for                      */
     uint64_t files;       /* that were read; 0: not told                   */

@@ -248,7 +248,8 @@ static size_t merge(struct sum *sums, size_t count)
     qsort(sums, count, sizeof *sums, by_kind);
     for (size_t i = 0; i < count; i++) {
         if (kept && by_kind(&sums[kept - 1], &sums[i]) == 0) {
-            sums[kept - 1].bytes = tp_saturate_add(sums[kept - 1].bytes, sums[i].bytes);
+            sums[kept - 1].bytes =
+                tp_saturate_add(sums[kept - 1].bytes, sums[i].bytes);
             sums[kept - 1].count += sums[i].count;
         } else {
             sums[kept++] = sums[i];
