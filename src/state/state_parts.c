@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of the parts of a state; how they lie in a file is
- * state_image.c's. */
+/* How parts lie in a file is state_image.c's. */
+#include "state/state_parts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "state/state_image.h"
 
 void tp_state_image_clear(struct tp_state_image *image)
 {
