@@ -212,7 +212,9 @@ class View {
     }
     this.count.textContent =
         `${this.rows.length} of ${this.table.rows.length} rows` +
-        (narrow ? `: ${narrow.words}` : '');
+        (this.table.total > this.table.rows.length
+            ? `, the first of ${this.table.total}` : '') +
+        (narrow ? `: ${narrow.words}` : scope ? ': not narrowed' : '');
     this.scroll.scrollTop = 0;
     this.paint();
   }

@@ -128,7 +128,8 @@ async function add(place, of) {
     if (count)
       line.append(make('button', {type: 'button',
           onclick: () => page.filter(name, wanted.join(' '), by)},
-          `Show its ${count === 1 ? 'row' : `${count} rows`} of ${name}`));
+          `Show its ${count === 1 ? 'row' : `${count} rows`} of ` + (table.total > table.rows.length
+              ? `the first ${table.rows.length} of ${name}` : name)));
   }
   if (!line.children.length)
     line.append('No table of this page has rows of it: what there is stands here.');

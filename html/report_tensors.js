@@ -178,8 +178,12 @@ function namesOf(table, axis) {
   return names.sort(text ? undefined : (a, b) => a - b);
 }
 
+/* The table, once it is there. */
+let findings = null;
+
 /* What a click asks for: rows of a table that are of these names; tables of
- * casts and axes name the tensor's row instead. NULL: the table has neither. */
+ * casts and axes name the tensor's row instead, those beside findings theirs.
+ * NULL: the table has neither. */
 function scopeOf(tensors, wanted) {
   const hold = (table, row) => wanted.every(({axis, name}) =>
       !table.at.has(axis.label) || axis.of(row[table.at.get(axis.label)]) === name);
@@ -188,6 +192,10 @@ function scopeOf(tensors, wanted) {
   return {
     words: words(wanted),
     of: (table) => {
+      const its = table.at.get('finding');
+      if (its !== undefined && findings)
+        return {words: words(wanted), holds: (row) =>
+            findings.rows[row[its]] !== undefined && hold(findings, findings.rows[row[its]])};
       /* groups by something else have no layer either */
       const known = wanted.filter(({axis, name}) => table.at.has(axis.label) &&
           (name !== null || !table.at.has('group_by')));
@@ -208,7 +216,7 @@ async function measures(tensors) {
       {id: name, words, values: () => tensors.rows.map((row) =>
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
   const list = [];
-  const findings = await load('findings');
+  findings = await load('findings');
   if (findings)
     list.push({id: 'finding', words: 'findings: the worst and how many', table: findings,
         severity: true, values: () => findings.rows.map((row) => [row,

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-9Vrk9B2C9kqrS3/10IcLorT15/R+6rG3l26N5GuV210="
+    "sha256-cmOf1B0Mc6ZXb7rIchCtEKihPc+MmJxxe+m1zEynBd8="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-qtDfVu0efpbHbVpkfw+5fM0+0o4fpfJGWLisWhpIu5o="
+    "sha256-DGMBL2izw4CGFhs8n66U+eNl0aeJGsZy7VGDvrUHNFI="
 
 #endif

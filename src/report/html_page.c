@@ -335,7 +335,10 @@ static enum tp_status add_table(struct tp_html_page *page,
                                 struct tp_html_packed *packed,
                                 struct tp_error *err)
 {
-    const size_t used = page->rows.length;
+    const bool first = tp_text_is_one_of(table->name, main_tables);
+    const size_t before = page->rows.length;
+    const size_t used = first ? page->main_length : before - page->main_length;
+    const size_t most = first ? TP_HTML_PACKED_MAIN : TP_HTML_PACKED;
     page->judged |= strcmp(table->name, "findings") == 0;
     if (table->row_count == 0)
         return TP_OK;
@@ -346,10 +349,10 @@ static enum tp_status add_table(struct tp_html_page *page,
             return grown; /* of places that is all there is in a page */
     }
     enum tp_status status = tp_html_table_pack(
-        &page->rows, table, used < TP_HTML_PACKED ? TP_HTML_PACKED - used : 0,
-        packed, err);
+        &page->rows, table, used < most ? most - used : 0, packed, err);
     if (status != TP_OK)
         return status;
+    page->main_length += first ? page->rows.length - before : 0;
     if (strcmp(table->name, "findings") == 0)
         add_findings(page, table);
     else

@@ -29,6 +29,7 @@ struct tp_html_page {
     struct tp_text tables;   /* the same                                   */
     struct tp_text trees;    /* the same, of html_tree.h                   */
     struct tp_text rows;     /* packed                                     */
+    size_t main_length;      /* characters of these, of main tables        */
     size_t counts[4];        /* findings by enum tp_severity; [0]: others  */
     size_t found;            /* findings                                   */
     const char *script;      /* that the last one is in; borrowed while the
@@ -53,9 +54,12 @@ struct tp_html_words {
 };
 
 enum {
-    /* characters of packed rows at most: with scripts, first rows and the
-     * report's text a page of tensors stays below 5 MB */
-    TP_HTML_PACKED = 9 << 19,
+    /* characters of packed rows at most: of the main table, so that all the
+     * TP_HTML_ROWS rows that a finding may lead to have room, and of all
+     * others, so that with scripts, first rows and the report's text the page
+     * of a run of some 10^4 tensors stays below 5 MB */
+    TP_HTML_PACKED_MAIN = 12 << 20,
+    TP_HTML_PACKED = 11 << 18,
     /* findings that are listed: at 1.5 kB each they take 3 MB at most, and
      * nobody reads more one by one */
     TP_HTML_FINDINGS = 2000

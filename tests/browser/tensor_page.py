@@ -85,6 +85,8 @@ def cut(page, file):
             said += 1
             check(short and (int(found[1]), int(found[2])) ==
                   (int(short[1]), total), f"map of {measure}: {words}")
+    check(len(file["tensors"]) > 50000 or not first_rows(page, "tensors"),
+          "every tensor that a finding may lead to is in the page")
     words = page.locator("#formats-view > p").all_text_contents()
     check(bool(words) == bool(first_rows(page, "quantization_groups")),
           f"formats: {words}")
@@ -173,7 +175,7 @@ def main(browser):
         page.wait_for_selector("#formats-view tbody td")
         cut(page, file)
         if len(file["findings"]) == 0:
-            sys.exit(1 if failed else 0)
+            return
         page.wait_for_selector(".chart path.before")
         heat(page, file)
         formats(page, file)
