@@ -144,8 +144,8 @@ def leads(page, file):
             alone += 1
             check("No table" in tools.inner_text(), f"{words}: says nothing")
         for i in range(buttons.count()):
-            said = re.match(r"Show its (?:(\d+) rows|row) of (?:the first \d+ of )?"
-                            r"(\S+)$",
+            said = re.match(r"Show its (?:(\d+) rows|row) of "
+                            r"(?:the first \d+ of )?(\S+)$",
                             buttons.nth(i).inner_text())
             count, name = int(said.group(1) or 1), said.group(2)
             buttons.nth(i).focus()
