@@ -9,34 +9,21 @@ its trace, or says that there are none. Exit status 77: no playwright, chromium
 or h5py, 1: a check failed.
 """
 import math
-import os
 import re
-import shutil
 import sys
+
+from driver import address, check, drive
 
 try:
     import h5py
-    from playwright.sync_api import sync_playwright
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-CHROMIUM = shutil.which("chromium")
-if not CHROMIUM:
-    print("skipped: no chromium")
+except ImportError:
+    print("skipped: no h5py")
     sys.exit(77)
 
 LABELS = ("layer_type", "layer_idx", "operation", "phase", "component",
           "quant_type", "tensor_name", "ordinal", "rank")
 # rules about a place: all its ranks, however often it has a tensor
 OF_PLACES = ("sqnr", "overflow", "underflow")
-failed = 0
-
-
-def check(holds, words):
-    global failed
-    if not holds:
-        failed += 1
-        print("FAIL", words)
 
 
 def text_of(cell):
@@ -168,18 +155,13 @@ def leads(page, file):
           f"{alone} without")
 
 
-def main():
-    with sync_playwright() as run, h5py.File(sys.argv[2]) as file:
-        browser = run.chromium.launch(executable_path=CHROMIUM,
-                                      args=["--no-sandbox"])
+def main(browser):
+    with h5py.File(sys.argv[2]) as file:
         page = browser.new_page()
-        page.goto("file://" + os.path.abspath(sys.argv[1]))
+        page.goto(address(sys.argv[1]))
         if "finding_series" in file:
             charts(page, file)
         leads(page, file)
-        browser.close()
-    print("failed" if failed else "passed")
-    sys.exit(1 if failed else 0)
 
 
-main()
+drive(main)

@@ -214,6 +214,20 @@ ranks()
     mpirun --allow-run-as-root --oversubscribe -n "$count" "$mpi_program" "$@"
 }
 
+# ranks_alike COUNT...: so many processes leave what is in `alone`, each time. A
+# case says what a run is, as `analyse PROGRAM WORD...`, with `err` and `draw`.
+ranks_alike()
+{
+    local count
+    for count; do
+        analyse ranks "$count" --jobs 1
+        grep tprof-analyze: err
+        mv draw together
+        same alone together
+        rm -r together
+    done
+}
+
 # A case with runs that are killed says what one is, as `analyse WORD...`, which
 # does not return, leaves its result whole in `whole`, and sets -m.
 

@@ -42,13 +42,7 @@ analyse()
 analyse tprof-analyze --jobs 1
 rows draw/summary.h5
 mv draw alone
-for count in 1 2 3; do
-    analyse ranks $count --jobs 1
-    grep tprof-analyze: err
-    mv draw together
-    same alone together
-    rm -r together
-done
+ranks_alike 1 2 3
 # what is in a state then is what one process keeps
 analyse ranks 2 --jobs 2 --state s
 mv draw together

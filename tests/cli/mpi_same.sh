@@ -14,13 +14,7 @@ analyse()
 }
 analyse tprof-analyze --jobs 2
 mv draw alone
-for count in 1 2 3 5; do
-    analyse ranks $count --jobs 1
-    grep tprof-analyze: err
-    mv draw together
-    same alone together
-    rm -r together
-done
+ranks_alike 1 2 3 5
 analyse ranks 2 --jobs 2
 mv draw together
 same alone together
