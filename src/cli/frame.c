@@ -290,6 +290,7 @@ static void add_link(const struct tp_frame *frame, struct tp_text *text)
     char *name = html_name(frame->steps->report);
     if (name)
         tp_output_link(frame->options, name, text);
+    text->failed |= !name;
     free(name);
 }
 

@@ -92,6 +92,7 @@ void tp_output_link(const struct tp_options *options, const char *name,
 {
     char *path = tp_file_join(options->output_dir, name);
     char *whole = path ? realpath(path, NULL) : NULL;
+    text->failed |= !path || (!whole && errno == ENOMEM);
     if (whole) {
         tp_text_add(text, "Open ");
         if (tp_wants_color())

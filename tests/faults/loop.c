@@ -89,6 +89,7 @@ static bool same_file(const char *a, const char *b)
 static const char *walk_root, *walk_other;
 static bool walk_differs, walk_hidden;
 static size_t walk_files;
+static char walk_first[LONGEST]; /* that differs */
 
 static const char *other_path(const char *path)
 {
@@ -109,7 +110,10 @@ static int meet(const char *path, const struct stat *info, int type,
     }
     if (type == FTW_F) {
         walk_files++;
-        walk_differs |= walk_other && !same_file(path, other_path(path));
+        if (walk_other && !walk_differs && !same_file(path, other_path(path))) {
+            walk_differs = true;
+            snprintf(walk_first, sizeof walk_first, "%s", path);
+        }
     }
     return FTW_CONTINUE;
 }
@@ -119,6 +123,7 @@ static void walk(const char *root, const char *other)
     walk_root = root;
     walk_other = other;
     walk_differs = walk_hidden = false;
+    walk_first[0] = '\0';
     walk_files = 0;
     nftw(root, meet, 16, FTW_PHYS | FTW_ACTIONRETVAL);
 }
@@ -176,6 +181,14 @@ static void redirect(const char *path, int number)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(fd, number);
     close(fd);
+}
+
+/* What is first unlike the undisturbed run. */
+static const char *what_differs(void)
+{
+    if (!same_tree("out", "good"))
+        return walk_first[0] ? walk_first : "the number of files";
+    return same_file("stdout", "stdout.good") ? "nothing" : "stdout";
 }
 
 /* Runs the command with call `at` failing; its status as waitpid gives it. */
@@ -295,10 +308,11 @@ int main(int argc, char **argv)
         counts[verdict]++;
         bad += is_bad(verdict, on);
         if (is_bad(verdict, on) || (verdict == LIBRARY && getenv("TP_VERBOSE")))
-            printf("%s %s at %ld: %s, status %d\n", kind, argv[3], at,
-                   words[verdict],
+            printf("%s %s at %ld: %s, status %d, differs: %s\n", kind, argv[3],
+                   at, words[verdict],
                    WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                       : WEXITSTATUS(status));
+                                       : WEXITSTATUS(status),
+                   what_differs());
     }
     printf("%s %s of %ld calls:", kind, argv[3], all);
     for (int v = 0; v < VERDICTS; v++) {
