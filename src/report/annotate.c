@@ -273,18 +273,49 @@ static enum tp_status write_aside(struct copy *copy, const char *aside,
 
 /* --- read back ---------------------------------------------------------- */
 
-static enum tp_status compare(const struct copy *copy,
-                              const struct tp_events *found,
-                              struct tp_error *err)
+static bool same_event(const struct tp_events *a, const struct tp_events *b,
+                       size_t i)
 {
-    const struct tp_events *wanted = &copy->trace->events;
-    if (found->seen == wanted->seen && (found->added || !found->count) &&
-        found->repairs[TP_REPAIR_DROPPED] <= wanted->repairs[TP_REPAIR_DROPPED])
+    return a->start[i] == b->start[i] && a->duration[i] == b->duration[i] &&
+           a->correlation[i] == b->correlation[i] &&
+           a->category[i] == b->category[i] && a->lane[i] == b->lane[i] &&
+           strcmp(tp_events_get(a, a->name[i]), tp_events_get(b, b->name[i])) ==
+               0;
+}
+
+static bool same_events(const struct tp_events *a, const struct tp_events *b)
+{
+    bool same = a->seen == b->seen && a->count == b->count &&
+                a->lane_count == b->lane_count && (b->added || !b->count) &&
+                b->repairs[TP_REPAIR_DROPPED] <= a->repairs[TP_REPAIR_DROPPED];
+    for (size_t i = 0; same && i < a->count; i++)
+        same = same_event(a, b, i);
+    return same;
+}
+
+/* The events of a file; none where none can be read. */
+static enum tp_status read_again(const struct copy *copy, const char *path,
+                                 struct tp_pool *pool, struct tp_events *events,
+                                 struct tp_error *err)
+{
+    const struct tp_trace_watch watch = {.stop = copy->stop};
+    struct tp_error why = {0};
+    const enum tp_status status =
+        tp_trace_read(path, pool, &watch, events, &why);
+    if (status == TP_OK || status == TP_E_DAMAGED ||
+        status == TP_E_UNSUPPORTED)
         return TP_OK;
+    *err = why;
+    return status;
+}
+
+static enum tp_status refuse(const struct copy *copy, struct tp_error *err)
+{
+    const struct tp_events *events = &copy->trace->events;
+    const int64_t at = events->repairs[TP_REPAIR_DROPPED]
+                           ? events->first_repair[TP_REPAIR_DROPPED]
+                           : events->truncated_at;
     tp_error_in_file(err, copy->trace->path);
-    const int64_t at = wanted->repairs[TP_REPAIR_DROPPED]
-                           ? wanted->first_repair[TP_REPAIR_DROPPED]
-                           : wanted->truncated_at;
     return tp_fail(err, TP_E_DAMAGED, at,
                    "where events begin and end cannot be told behind byte "
                    "%" PRId64 ": with tracks, others would be read",
@@ -292,28 +323,25 @@ static enum tp_status compare(const struct copy *copy,
 }
 
 /* Where events could not be read, or the last was cut off, what follows them
- * has a say in how many brackets and quotes are theirs: such a copy is looked
- * at. */
+ * has a say in how many brackets and quotes are theirs: such a copy is
+ * compared, event by event. */
 static enum tp_status read_back(const struct copy *copy, const char *aside,
                                 struct tp_error *err)
 {
-    const struct tp_trace_watch watch = {.stop = copy->stop};
-    struct tp_events found = {.count = 0};
-    struct tp_error why = {0};
+    struct tp_events before = {.count = 0}, after = {.count = 0};
     struct tp_pool *pool = NULL;
     if (copy->trace->events.repairs[TP_REPAIR_DROPPED] == 0 &&
         copy->trace->events.truncated_at < 0)
         return TP_OK;
     enum tp_status status = tp_pool_new(1, &pool, err);
-    if (status != TP_OK)
-        return status;
-    status = tp_trace_read(aside, pool, &watch, &found, &why);
-    if (status == TP_OK || status == TP_E_DAMAGED ||
-        status == TP_E_UNSUPPORTED)
-        status = compare(copy, &found, err);
-    else
-        *err = why;
-    tp_events_clear(&found);
+    if (status == TP_OK)
+        status = read_again(copy, copy->trace->path, pool, &before, err);
+    if (status == TP_OK)
+        status = read_again(copy, aside, pool, &after, err);
+    if (status == TP_OK && !same_events(&before, &after))
+        status = refuse(copy, err);
+    tp_events_clear(&before);
+    tp_events_clear(&after);
     tp_pool_free(pool);
     return status;
 }
