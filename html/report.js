@@ -31,8 +31,10 @@ function draw(name, props, ...children) {
   const node = document.createElementNS('http://www.w3.org/2000/svg', name);
   for (const [key, value] of Object.entries(props)) node.setAttribute(key, value);
   node.append(...children);
+  if (name === 'svg') queueMicrotask(() => keys.ready(node));
   return node;
 }
+const keys = chartKeys(make);
 
 function shown(value) {
   if (value === null) return '';
@@ -77,6 +79,14 @@ function compare(a, b) {
   return String(a) < String(b) ? -1 : 1;
 }
 
+/* What words are looked for in, made once of each row. */
+const texts = new WeakMap();
+function textOf(row) {
+  if (!texts.has(row))
+    texts.set(row, row.filter((cell) => cell !== null).join('\n').toLowerCase());
+  return texts.get(row);
+}
+
 /* A filter is words that a row has, or "column=value", "column>value",
  * "column<value"; all of them have to hold. */
 function parse(text, table) {
@@ -85,8 +95,7 @@ function parse(text, table) {
     const at = found ? table.at.get(found[1]) : undefined;
     if (at === undefined) {
       const low = word.toLowerCase();
-      return (row) => row.some((cell) =>
-          cell !== null && String(cell).toLowerCase().includes(low));
+      return (row) => textOf(row).includes(low);
     }
     const same = (row) => row[at] !== null && String(row[at]) === found[3];
     if (found[2] === '=') return same;
@@ -141,7 +150,7 @@ class View {
     this.head = make('thead');
     this.body = make('tbody');
     this.scroll = make('div', {class: 'rows', tabindex: 0, role: 'region',
-        'aria-label': `rows of ${table.name}`, onscroll: () => this.paint()},
+        'aria-label': `rows of ${table.name}`, onscroll: () => this.scrolled()},
         this.grid = make('table', {'aria-rowcount': table.rows.length + 1},
                          this.head, this.body));
     place.replaceChildren(
@@ -219,7 +228,30 @@ class View {
     this.paint();
   }
 
-  paint() {
+  /* What is seen may move within what is drawn; rows that stay are kept. */
+  scrolled() {
+    const {first, end, lines} = this.drawn, near = AROUND / 4;
+    const top = this.scroll.scrollTop / ROW_PX;
+    const below = top + this.scroll.clientHeight / ROW_PX;
+    if ((first && top < first + near) || (end < this.rows.length && below > end - near))
+      this.paint(lines);
+  }
+
+  line(i) {
+    const row = make('tr', {'aria-rowindex': i + 2});
+    this.table.columns.forEach((column, k) => {
+      if (!this.chosen[k]) return;
+      const text = shown(this.rows[i][k]);
+      const cell = document.createElement('td');
+      if (column.number) cell.className = 'number';
+      if (text.length >= FILE_MOST) cell.title = text;
+      cell.textContent = column.name === 'file' ? ending(text, FILE_MOST) : text;
+      row.append(cell);
+    });
+    return row;
+  }
+
+  paint(known = new Map()) {
     const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW_PX) - AROUND);
     const seen = Math.ceil((this.scroll.clientHeight || 500) / ROW_PX);
     const end = Math.min(this.rows.length, first + seen + 2 * AROUND);
@@ -229,21 +261,11 @@ class View {
       row.firstChild.style.height = `${count * ROW_PX}px`;
       return row;
     };
-    const made = [];
-    if (first) made.push(space(first));
-    for (let i = first; i < end; i++) {
-      const row = make('tr', {'aria-rowindex': i + 2});
-      this.table.columns.forEach((column, k) => {
-        if (!this.chosen[k]) return;
-        const text = shown(this.rows[i][k]);
-        row.append(make('td', {class: column.number ? 'number' : false,
-            title: text.length >= FILE_MOST ? text : false},
-            column.name === 'file' ? ending(text, FILE_MOST) : text));
-      });
-      made.push(row);
-    }
-    if (end < this.rows.length) made.push(space(this.rows.length - end));
-    this.body.replaceChildren(...made);
+    const lines = new Map();
+    for (let i = first; i < end; i++) lines.set(i, known.get(i) || this.line(i));
+    this.drawn = {first, end, lines};
+    this.body.replaceChildren(...(first ? [space(first)] : []), ...lines.values(),
+        ...(end < this.rows.length ? [space(this.rows.length - end)] : []));
   }
 
   kept() {
@@ -385,13 +407,21 @@ async function filter(name, words, by) {
 /* As wide as has room, so that letters keep their size. */
 const widthOf = (place) => Math.max(260, Math.min(640, place.clientWidth || 640));
 
+/* Where a label of the baseline may stand, and one of the first bad point. */
+const alongLine = (left, right, y) => [0, .25, .5, .75, 1].flatMap((share) =>
+    [-4, 11, -16, 23].map((by) => [left + 4 + share * (right - left - 4), y + by]));
+const around = (x, y, long) => [14, -10, 26, -22, 38, -34].flatMap((by) =>
+    [x + 10, x - 10 - long, x - long / 2].map((from) => [from, y + by]));
+
 function chart(points, finding, width) {
-  const height = 180, left = 70, bottom = 24, top = 10;
+  const height = 180, bottom = 24, top = 10;
   const values = points.map((p) => p[1]);
   const base = finding.baseline;
   if (base !== null) values.push(base);
   const positive = values.filter((v) => v > 0);
   const least = Math.min(...values), most = Math.max(...values);
+  const left = Math.max(70, 10 + keys.LETTER *
+                        Math.max(shown(least).length, shown(most).length));
   const log = positive.length === values.length && most > 30 * least;
   const map = log ? Math.log10 : (v) => v;
   const low = map(least), span = map(most) - low || 1;
@@ -399,25 +429,34 @@ function chart(points, finding, width) {
   const x = (i) => left + (i - from) / steps * (width - left - 15);
   const y = (v) => height - bottom - (map(v) - low) / span * (height - bottom - top);
   const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
+  const places = points.map(([i, v]) => [x(i), y(v)]), boxes = keys.taken(places, 4);
+  const axis = {left, right: width, top: height - bottom - 1, bottom: height};
+  const label = (words, at) => {
+    const [u, v] = keys.place(words, at.filter(([, v]) => v > 9 && v < height - bottom - 4),
+                              [...boxes, axis], width);
+    return draw('text', {class: 'label', x: u, y: v}, words);
+  };
   svg.append(draw('title', {}, `${finding.metric} over iterations`));
-  if (base !== null) {
-    svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
-                             class: 'axis', 'stroke-dasharray': '4 3'}));
-    svg.append(draw('text', {x: left + 4, y: y(base) - 3}, finding.words.baseline));
-  }
   svg.append(draw('path', {class: 'axis', fill: 'none',
       d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
   svg.append(draw('polyline', {class: 'line',
-      points: points.map((p) => `${x(p[0])},${y(p[1])}`).join(' ')}));
+      points: places.map((at) => at.join(',')).join(' ')}));
   for (const [i, v] of points) {
     const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
     dot.append(draw('title', {}, `iteration ${i}: ${shown(v)}`));
     svg.append(dot);
-    if (i === finding.iteration) {
-      svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}));
-      svg.append(draw('text', {x: Math.min(x(i) + 10, width - 10 - 7 * finding.words.first.length),
-                               y: y(v) + 14}, finding.words.first));
-    }
+    if (i !== finding.iteration) continue;
+    const {first} = finding.words;
+    boxes.push({left: x(i) - 8, right: x(i) + 8, top: y(v) - 8, bottom: y(v) + 8});
+    svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}),
+               label(first, around(x(i), y(v), first.length * keys.LETTER)));
+  }
+  if (base !== null) {
+    const {baseline} = finding.words;
+    svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
+                             class: 'axis', 'stroke-dasharray': '4 3'}),
+               label(baseline, alongLine(left, width - 15 - baseline.length * keys.LETTER,
+                                         y(base))));
   }
   svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
   svg.append(draw('text', {x: 2, y: y(least)}, shown(least)));
@@ -465,6 +504,7 @@ async function addSeries(place, of, finding) {
   if (!series) return;
   const at = (name) => series.at.get(name);
   const rows = ofFinding(series, finding), metric = of('metric');
+  const rank = rows.length ? rows[0][at('rank')] : null; /* a rule may be of all */
   const points = rows
       .map((row) => [row[at('iteration')], row[at('value')]])
       .filter((p) => typeof p[0] === 'number' && typeof p[1] === 'number');
@@ -477,7 +517,8 @@ async function addSeries(place, of, finding) {
     lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
   else
     place.append(make('figure', {class: 'shares'},
-        make('figcaption', {}, `${metric} over iterations`),
+        make('figcaption', {}, `${metric} over iterations` +
+            (rank === null ? '' : ` of rank ${rank}`)),
         chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
                        words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
                            : {baseline: 'baseline', first: 'first bad'}},

@@ -113,7 +113,9 @@ async function bars(kind) {
   items.forEach((item, i) => {
     const y = i * line, long = item.value / most * (width - left - 70);
     svg.append(name(item.label, left, y + 14), draw('rect', {class: 'bar', x: left, y: y + 3,
-                                   width: Math.max(1, long), height: line - 6}),
+                                   width: Math.max(1, long), height: line - 6},
+                    draw('title', {}, `${item.label}: ` + shown(Number(
+                        (item.value * kind.factor).toPrecision(4))) + ` ${kind.unit}`)),
                draw('text', {x: left + long + 4, y: y + 14},
                     shown(Number((item.value * kind.factor).toPrecision(4)))));
   });
@@ -145,10 +147,27 @@ const STACKS_MOST = 64;
 /* Cells of a row by name. */
 const reader = (table) => (row) => (name) => row[table.at.get(name)];
 
+/* What of a path tells it from others: its last names, as many as are needed,
+ * without what trace files end in. */
+function ownName(path, paths) {
+  const parts = path.split('/'), ends = /(\.pt)?(\.trace)?\.json(\.gz)?$/;
+  let from = parts.length - 1;
+  const last = (one) => one.split('/').slice(from - parts.length).join('/');
+  while (from > 0 && paths.filter((one) => last(one) === last(path)).length > 1) from--;
+  return last(path).replace(ends, '') || path;
+}
+
+/* A trace is called by its rank, else by its file. */
 function labelOf(ranks, trace) {
   const of = ranks && ranks.rows[trace] && reader(ranks)(ranks.rows[trace]);
-  return of && of('rank') !== null ? `rank ${of('rank')}` : `trace ${trace}`;
+  if (of && of('rank') !== null) return `rank ${of('rank')}`;
+  return of && of('file') ? ownName(of('file'), ranks.rows.map((row) => reader(ranks)(row)('file')))
+      : `trace ${trace}`;
 }
+
+/* Of two names that begin alike the ends differ: the middle goes. */
+const middle = (words, most) => words.length <= most ? words
+    : `${words.slice(0, (most - 1) >> 1)}…${words.slice(((most - 1) >> 1) - most + 1)}`;
 
 async function rankStacks() {
   const [ranks, busy] = [await load('ranks'), await load('busy')];
@@ -259,7 +278,8 @@ function stackChart(stack) {
   if (!(most > 0)) return null;
   const width = WIDTH, line = 20;
   const letters = (words) => Math.max(...words.map((word) => word.length)) * 6.7;
-  const left = 8 + letters(rows.map((row) => row.label));
+  const labels = rows.map((row) => middle(row.label, LABEL_MOST));
+  const left = 8 + letters(labels);
   const right = 8 + letters(rows.map((row) => row.note));
   const svg = draw('svg', {viewBox: `0 0 ${width} ${rows.length * line + 4}`,
                            width, role: 'img'});
@@ -267,7 +287,7 @@ function stackChart(stack) {
                   'whose numbers stand below'));
   rows.forEach((row, i) => {
     svg.append(draw('text', {x: left - 6, y: i * line + 14, 'text-anchor': 'end'},
-                    row.label),
+                    labels[i], draw('title', {}, row.label)),
                stackBar(stack, used, row, i * line, (width - left - right) / most,
                         left, line));
   });
@@ -311,7 +331,9 @@ async function pairs(kind) {
     svg.append(name(item.name, left, y + 20));
     for (const [side, at] of [['base', 3], ['test', 18]])
       svg.append(draw('rect', {class: `pair ${side}`, x: left, y: y + at,
-          width: Math.max(.5, item[side] * scale), height: 13}),
+          width: Math.max(.5, item[side] * scale), height: 13}, draw('title', {},
+              `${item.name}, ${side === 'base' ? 'before' : 'after'}: ` +
+              `${shown(Number(item[side].toPrecision(4)))} ms`)),
           draw('text', {x: left + item[side] * scale + 4, y: y + at + 11},
                shown(Number(item[side].toPrecision(4))) +
                (side === 'base' ? '' : ` (${change > 0 ? '+' : ''}${shown(change)})`)));

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-cmOf1B0Mc6ZXb7rIchCtEKihPc+MmJxxe+m1zEynBd8="
+    "sha256-s8d3ROwX2YAgrOyv/xsG9QtVD2DYZvFoA+r5Rh5qjOk="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-DGMBL2izw4CGFhs8n66U+eNl0aeJGsZy7VGDvrUHNFI="
+    "sha256-ggyM3k+HVx7vu5yEMrytnyYWySd1fwZGjWt2sN9VAho="
 
 #endif

@@ -78,9 +78,9 @@ static const struct tp_column finding_bin_columns[] = {
     TP_COLUMN(struct tp_finding_point, member, unit)
 
 static const struct tp_column finding_point_columns[] = {
-    FINDING_POINT(finding, "1"),   FINDING_POINT(metric, ""),
-    FINDING_POINT(iteration, "1"), FINDING_POINT(value, "metric"),
-    FINDING_POINT(note, ""),
+    FINDING_POINT(finding, "1"),    FINDING_POINT(metric, ""),
+    FINDING_POINT(rank, "1"),       FINDING_POINT(iteration, "1"),
+    FINDING_POINT(value, "metric"), FINDING_POINT(note, ""),
 };
 
 #define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)

@@ -33,8 +33,7 @@ static const struct source sources[] = {
 
 /* The number of the metric in the table; TP_SERIES_METRICS: it has no series.
  */
-static size_t metric_of(const char *name,
-                        double (**value)(double of))
+static size_t metric_of(const char *name, double (**value)(double of))
 {
     *value = NULL;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
@@ -172,6 +171,7 @@ static enum tp_status add_points(const struct adding *adding,
         point->note = "those of worse findings take all room; /series has it";
         return TP_OK;
     }
+    made.rank = series->label.rank;
     point->note = "no iteration has it";
     for (size_t i = 0; i < series->count && status == TP_OK; i++) {
         if (isnan(values[i]))
@@ -187,7 +187,7 @@ static enum tp_status add_points(const struct adding *adding,
 static enum tp_status add_finding(const struct adding *adding, size_t index,
                                   const struct tp_finding *finding)
 {
-    struct tp_finding_point point = {index, finding->metric, -1, NAN, ""};
+    struct tp_finding_point point = {index, finding->metric, -1, -1, NAN, ""};
     struct number number = {.series = NULL};
     enum tp_status status = TP_OK;
     number.metric = metric_of(finding->metric, &number.value);

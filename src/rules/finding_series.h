@@ -16,6 +16,7 @@ enum {
 struct tp_finding_point {
     uint64_t finding;   /* row number in /findings                         */
     const char *metric; /* the finding's                                   */
+    int64_t rank;       /* of the series; -1: of no single one             */
     int64_t iteration;  /* -1: there are no points                         */
     double value;       /* NaN: the same                                   */
     const char *note;   /* why there are none; "": there are; constant     */

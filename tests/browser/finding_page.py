@@ -56,6 +56,8 @@ def series_of(file):
 
 def charts(page, file):
     wanted, compared = series_of(file), 0
+    ranks = {int(row["finding"]): int(row["rank"])
+             for row in file["finding_series"][:]}
     drawn = {True: 0, False: 0}
     for number, finding in enumerate(file["findings"][:200]):
         node = page.locator(f'details.finding[data-row="{number}"]')
@@ -71,6 +73,13 @@ def charts(page, file):
         words = f"finding {number}, {metric}"
         check(bool(found) != bool(why.count()), f"{words}: a chart or why not")
         drawn[bool(found)] += 1
+        rank = ranks.get(number, -1)
+        if found:
+            said = re.search(r" over iterations( of rank (\d+))?$",
+                             chart.locator("figcaption").first.inner_text())
+            check(said and (int(said[2]) if said[1] else -1) == rank ==
+                  int(finding["rank"]) or finding["rank"] == -1,
+                  f"{words}: a chart of rank {rank}: {said and said[0]}")
         name = {"total_overflow_ratio": "overflow_ratio"}.get(metric, metric)
         mine = wanted.get((place_of(finding), name))
         if found and mine:

@@ -15,6 +15,7 @@ import sys
 import time
 import urllib.parse
 
+from charts import by_touch, charts
 from driver import address, check, drive, settled
 
 MAIN = ("tensors", "ops", "pairs", "replay", "calls", "scripts")
@@ -383,6 +384,11 @@ def paper(page, folder):
     check(page.locator("details.finding:not([open])").count() == 0,
           "findings are open on paper")
     check(page.locator("tr.space").count() == 0, "no empty room on paper")
+    apart = page.eval_on_selector_all("details.finding", """nodes =>
+        nodes.filter(n => n.offsetHeight > 700 ||
+                     getComputedStyle(n).breakInside !== 'avoid').map(
+            n => n.innerText.slice(0, 60))""")
+    check(not apart, f"findings part from their charts on paper: {apart[:2]}")
     cut = page.evaluate(CUT)
     check(not cut, f"{len(cut)} are cut off on paper: {cut[:2]}")
     for place, wanted in (("details[data-table][open]", tables_),
@@ -484,6 +490,7 @@ def axe(page, scheme):
 
 def used(page, folder):
     findings(page)
+    charts(page)
     links(page)
     navigation(page)
     images(page)
@@ -529,6 +536,7 @@ def main(browser):
     fresh(context, url, seen, lambda one: paper(one, folder))
     for one in seen:
         check(False, str(one))
+    by_touch(browser, url)
     plain(browser, url)
     # the policy forbids axe, too: it is run in a page without one
     free = browser.new_context(bypass_csp=True).new_page()

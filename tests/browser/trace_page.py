@@ -9,6 +9,7 @@ no browser, 1: a check failed.
 """
 import math
 import os
+import re
 import sys
 import time
 
@@ -96,6 +97,11 @@ def charts(page):
         check(drawn == sum(value > 0 for value in cells),
               f"{title}: {drawn} parts are drawn, numbers {cells[:9]}")
         check(node.locator(".legend li").count() > 0, f"{title}: a legend")
+        labels = node.locator("svg > text > title").all_text_contents()
+        if "ank" in title:
+            check(len(set(labels)) == len(labels) > 1 and not [
+                words for words in labels if re.match(r"trace \d+$", words)],
+                f"{title}: traces are called {labels[:3]}")
         print(f"{title}: {drawn} parts")
 
 

@@ -64,6 +64,7 @@ Test(finding_series, has_the_points_of_the_tensor_that_is_named)
         cr_expect_eq(point->finding, i / 5);
         cr_expect_str_eq(point->metric, "abs_max");
         cr_expect_str_eq(point->note, "");
+        cr_expect_eq(point->rank, made.run.rows[4].label.rank);
         cr_expect_eq(point->iteration, at);
         cr_expect_eq(point->value, ldexp(1, (int)(1 + (int64_t)i / 5 + at)));
     }
