@@ -156,17 +156,19 @@ static enum tp_status collect_idle(const struct tp_trace *trace,
     return status;
 }
 
-/* Takes what a cause covers from `rest`; what it is charged with is left in
- * `charged`. */
+/* Takes what a cause covers from `rest`: *length of it; what it is charged with
+ * is left in `charged`, unless that is NULL. */
 static enum tp_status charge(const struct tp_intervals *cause,
                              struct tp_intervals *rest,
-                             struct tp_intervals *charged, struct tp_error *err)
+                             struct tp_intervals *charged, int64_t *length,
+                             struct tp_error *err)
 {
     struct tp_intervals left = {0};
     enum tp_status status = tp_intervals_subtract(rest, cause, &left, err);
-    if (!status) {
+    if (!status && charged) {
         status = tp_intervals_subtract(rest, &left, charged, err);
     }
+    *length = tp_intervals_length(rest) - tp_intervals_length(&left);
     tp_intervals_clear(rest);
     *rest = left;
     return status;
@@ -260,6 +262,13 @@ static struct tp_intervals *holder(struct causes *causes,
                                      : NULL;
 }
 
+/* Causes of which nobody asks more than what idle time they are charged with:
+ * they are those of most events. */
+static bool is_asked_once(enum tp_idle_cause cause)
+{
+    return cause == TP_IDLE_LAUNCH || cause == TP_IDLE_CPU_OP;
+}
+
 static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
                                  struct tp_error *err)
 {
@@ -271,18 +280,23 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
     for (int i = 0; i < TP_IDLE_NONE && !status; i++) {
         struct tp_intervals own = {0};
         struct tp_intervals *charged = holder(causes, i);
-        charged = charged ? charged : &own;
+        if (!charged && trace->annotated) {
+            charged = &own;
+        }
         if (i == TP_IDLE_LAUNCH && causes->busy.count > 0) {
             /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
         }
         if (!status && causes->sets[i].count > 0) {
-            status = charge(&causes->sets[i], &rest, charged, err);
-            lengths[i] = tp_intervals_length(charged);
+            status = charge(&causes->sets[i], &rest, charged, &lengths[i],
+                            err);
         }
-        if (!status) {
+        if (!status && charged) {
             status = tp_tracks_idle(trace, i, charged, err);
+        }
+        if (is_asked_once(i)) {
+            tp_intervals_clear(&causes->sets[i]);
         }
         tp_intervals_clear(&own);
     }

@@ -122,10 +122,10 @@ static enum tp_status allocate(struct making *making, struct tp_error *err)
     index->device = new_links(index->device_count);
     index->parent = new_links(count);
     index->op = new_links(count);
-    index->call = new_links(count);
+    index->call = index->parent;
     index->launched = new_links(count);
     return index->kinds && index->host && index->device && index->parent &&
-                   index->op && index->call && index->launched
+                   index->op && index->launched
                ? TP_OK
                : tp_fail_memory(err);
 }
@@ -448,7 +448,6 @@ void tp_trace_index_clear(struct tp_trace_index *index)
     free(index->host);
     free(index->parent);
     free(index->op);
-    free(index->call);
     free(index->launched);
     free(index->device);
     free(index->steps);

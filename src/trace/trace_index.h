@@ -28,7 +28,8 @@ struct tp_trace_index {
     uint32_t *op;          /* [count] of calls and device events: innermost
                               CPU_OP (no annotation) around the call       */
     uint32_t *call;        /* [count] of device and cuda_sync events: the
-                              runtime or driver call with its correlation  */
+                              runtime or driver call with its correlation;
+                              one array with `parent`, as no event has both */
     uint32_t *launched;    /* [count] of calls: first device event of it   */
     uint32_t *device;      /* device events with a stream, by start        */
     size_t device_count;

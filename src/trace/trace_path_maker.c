@@ -114,9 +114,9 @@ static bool allocate(struct tp_path_maker *m)
     m->streams = malloc((device + 1) * sizeof *m->streams);
     m->hosts = malloc((m->trace->index.host_count + 1) * sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
-    m->around = malloc((events->count + 1) * sizeof *m->around);
+    m->around = m->stream;
     if (!m->work || !m->syncs || !m->stream || !m->idle || !m->streams ||
-        !m->hosts || !m->node || !m->around)
+        !m->hosts || !m->node)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
@@ -176,7 +176,6 @@ void tp_path_maker_free(struct tp_path_maker *m)
     free(m->streams);
     free(m->hosts);
     free(m->node);
-    free(m->around);
     free(m->event);
     free(m->arcs);
     free(m->items);
