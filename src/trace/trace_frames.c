@@ -188,6 +188,11 @@ static int compare(const void *left, const void *right)
     return result ? result : strcmp(a->name, b->name);
 }
 
+bool tp_trace_has_frames(const struct tp_trace *trace)
+{
+    return count_frames(&trace->events) > 0;
+}
+
 enum tp_status tp_trace_frames(struct tp_trace *trace,
                                const struct tp_intervals idle[TP_FRAME_IDLES],
                                struct tp_error *err)

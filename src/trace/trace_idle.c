@@ -27,7 +27,10 @@
 struct causes {
     struct tp_interval window;
     struct tp_intervals sets[TP_IDLE_NONE]; /* moments of W, busy or idle */
-    struct tp_intervals busy, idle;
+    struct tp_intervals idle;
+    int64_t busy, blocked_busy; /* ns of W in which the device works, and of
+                                   them while the host is blocked            */
+    bool frames;                /* some ask what they are charged with       */
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
     size_t end_count, end_capacity;
@@ -41,7 +44,6 @@ static void clear(struct causes *causes)
     for (int i = 0; i < TP_IDLE_NONE; i++) {
         tp_intervals_clear(&causes->sets[i]);
     }
-    tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
     tp_trace_queued_clear(&causes->queued);
     tp_first_launches_clear(&causes->first);
@@ -136,23 +138,34 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
     return status;
 }
 
+/* What is asked of busy time, but for what is left of W without it. */
+static void measure_busy(struct causes *causes, const struct tp_intervals *busy)
+{
+    const struct tp_intervals *blocking = &causes->sets[TP_IDLE_BLOCKING];
+    causes->busy = tp_intervals_length(busy);
+    for (size_t i = 0; i < blocking->count; i++) {
+        causes->blocked_busy += tp_intervals_within(
+            busy, blocking->items[i].from, blocking->items[i].to);
+    }
+}
+
 static enum tp_status collect_idle(const struct tp_trace *trace,
                                    struct causes *causes, struct tp_error *err)
 {
     const struct tp_device_query query = {.classes = TP_DEVICE_ANY,
                                           .within = causes->window};
-    struct tp_intervals whole = {0};
-    enum tp_status status =
-        tp_trace_device_set(trace, &query, &causes->busy, err);
+    struct tp_intervals whole = {0}, busy = {0};
+    enum tp_status status = tp_trace_device_set(trace, &query, &busy, err);
     if (!status) {
         status = tp_intervals_add(&whole, causes->window.from,
                                   causes->window.to, err);
     }
     if (!status) {
-        status =
-            tp_intervals_subtract(&whole, &causes->busy, &causes->idle, err);
+        status = tp_intervals_subtract(&whole, &busy, &causes->idle, err);
+        measure_busy(causes, &busy);
     }
     tp_intervals_clear(&whole);
+    tp_intervals_clear(&busy);
     return status;
 }
 
@@ -220,14 +233,9 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     const struct tp_intervals *blocking = &causes->sets[TP_IDLE_BLOCKING];
     const struct tp_intervals *alloc = &causes->sets[TP_IDLE_ALLOC];
     const struct tp_first_launches *first = &causes->first;
-    int64_t blocked_busy = 0;
-    for (size_t i = 0; i < blocking->count; i++) {
-        blocked_busy += tp_intervals_within(
-            &causes->busy, blocking->items[i].from, blocking->items[i].to);
-    }
     *row = (struct tp_idle_row){
         .window_us = (double)window / 1e3,
-        .busy = (double)tp_intervals_length(&causes->busy) * unit,
+        .busy = (double)causes->busy * unit,
         .queued = (double)lengths[TP_IDLE_QUEUED] * unit,
         .queued_name = causes->queued.name,
         .queued_count = causes->queued.count,
@@ -246,7 +254,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .cpu_op = (double)lengths[TP_IDLE_CPU_OP] * unit,
         .none = (double)lengths[TP_IDLE_NONE] * unit,
         .blocked = (double)tp_intervals_length(blocking) * unit,
-        .blocked_busy = (double)blocked_busy * unit,
+        .blocked_busy = (double)causes->blocked_busy * unit,
         .refill = (double)refill_length(causes) * unit,
         .blocking_calls = (int64_t)causes->end_count,
         .driver_alloc_us = (double)tp_intervals_length(alloc) / 1e3,
@@ -257,6 +265,9 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
 static struct tp_intervals *holder(struct causes *causes,
                                    enum tp_idle_cause cause)
 {
+    if (!causes->frames) {
+        return NULL;
+    }
     return cause == TP_IDLE_DATALOADER ? &causes->charged[TP_FRAME_LOADER]
            : cause == TP_IDLE_BLOCKING ? &causes->charged[TP_FRAME_BLOCKING]
                                      : NULL;
@@ -283,7 +294,7 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
         if (!charged && trace->annotated) {
             charged = &own;
         }
-        if (i == TP_IDLE_LAUNCH && causes->busy.count > 0) {
+        if (i == TP_IDLE_LAUNCH && causes->frames && causes->busy > 0) {
             /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
@@ -305,7 +316,7 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
         fill_row(causes, lengths, &trace->idle);
         status = tp_tracks_idle(trace, TP_IDLE_NONE, &rest, err);
     }
-    if (!status && causes->busy.count == 0) {
+    if (!status && causes->frames && causes->busy == 0) {
         /* without a device operators are the work */
         status = tp_intervals_subtract(&rest, &nothing,
                                        &causes->charged[TP_FRAME_HOST], err);
@@ -316,7 +327,8 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
 
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
 {
-    struct causes causes = {.window = tp_trace_window(trace)};
+    struct causes causes = {.window = tp_trace_window(trace),
+                            .frames = tp_trace_has_frames(trace)};
     enum tp_status status = collect_causes(trace, &causes, err);
     if (!status) {
         status = collect_idle(trace, &causes, err);

@@ -103,7 +103,8 @@ static enum tp_status sort_hosts(struct tp_path_maker *m, struct tp_error *err)
 
 /* --- the maker ----------------------------------------------------------- */
 
-static bool allocate(struct tp_path_maker *m)
+/* What work is sorted into, and what is filled from it. */
+static bool allocate_work(struct tp_path_maker *m)
 {
     const struct tp_events *events = &m->trace->events;
     size_t device = m->trace->index.device_count;
@@ -112,11 +113,16 @@ static bool allocate(struct tp_path_maker *m)
     m->stream = calloc(events->count + 1, sizeof *m->stream);
     m->idle = calloc(events->count + 1, sizeof *m->idle);
     m->streams = malloc((device + 1) * sizeof *m->streams);
+    m->around = m->stream;
+    return m->work && m->syncs && m->stream && m->idle && m->streams;
+}
+
+static bool allocate_hosts(struct tp_path_maker *m)
+{
+    const struct tp_events *events = &m->trace->events;
     m->hosts = malloc((m->trace->index.host_count + 1) * sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
-    m->around = m->stream;
-    if (!m->work || !m->syncs || !m->stream || !m->idle || !m->streams ||
-        !m->hosts || !m->node)
+    if (!m->hosts || !m->node)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
@@ -148,7 +154,8 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
     bool ok = m != NULL;
     if (ok) {
         m->trace = trace;
-        ok = allocate(m) && sort_work(m) && sort_hosts(m, err) == TP_OK;
+        ok = allocate_work(m) && sort_work(m) && allocate_hosts(m) &&
+             sort_hosts(m, err) == TP_OK;
     }
     if (ok) {
         m->last = calloc(m->stream_count + 1, sizeof *m->last);
