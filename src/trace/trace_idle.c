@@ -30,6 +30,7 @@ struct causes {
     struct tp_intervals idle;
     int64_t busy, blocked_busy; /* ns of W in which the device works, and of
                                    them while the host is blocked            */
+    int64_t refill, first_launch; /* ns of idle time                       */
     bool frames;                /* some ask what they are charged with       */
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
@@ -108,16 +109,27 @@ static enum tp_status add_end(struct causes *causes, int64_t end,
     return status;
 }
 
+/* Operators, of which there are most, are collected when their turn comes to
+ * be charged; the other causes before. */
+static bool has_turn(enum tp_idle_cause cause, bool operators)
+{
+    return cause != TP_IDLE_NONE && (cause == TP_IDLE_CPU_OP) == operators;
+}
+
 static enum tp_status collect_causes(const struct tp_trace *trace,
-                                     struct causes *causes,
+                                     struct causes *causes, bool operators,
                                      struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < index->host_count && !status; i++) {
         const uint32_t event = index->host[i];
+        if (operators && trace->events.category[event] != TP_EVENT_CPU_OP) {
+            continue;
+        }
         const enum tp_idle_cause cause = cause_of(trace, event);
-        if (cause == TP_IDLE_NONE || !is_inside(trace, event, causes->window)) {
+        if (!has_turn(cause, operators) ||
+            !is_inside(trace, event, causes->window)) {
             continue;
         }
         status = tp_trace_add_event(trace, event, causes->window,
@@ -130,9 +142,11 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
         }
     }
     for (int i = 0; i < TP_IDLE_NONE; i++) {
-        tp_intervals_unite(&causes->sets[i]);
+        if (has_turn(i, operators)) {
+            tp_intervals_unite(&causes->sets[i]);
+        }
     }
-    if (causes->end_count > 1) {
+    if (!operators && causes->end_count > 1) {
         tp_sort_int64(causes->ends, causes->end_count);
     }
     return status;
@@ -241,7 +255,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .queued_count = causes->queued.count,
         .queued_name_us = (double)causes->queued.length / 1e3,
         .queued_most = causes->queued.most,
-        .first_launch = (double)idle_within(causes, &first->set) * unit,
+        .first_launch = (double)causes->first_launch * unit,
         .first_launches = first->calls,
         .first_launch_steps = first->steps,
         .first_launch_kernel = first->kernel,
@@ -255,7 +269,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .none = (double)lengths[TP_IDLE_NONE] * unit,
         .blocked = (double)tp_intervals_length(blocking) * unit,
         .blocked_busy = (double)causes->blocked_busy * unit,
-        .refill = (double)refill_length(causes) * unit,
+        .refill = (double)causes->refill * unit,
         .blocking_calls = (int64_t)causes->end_count,
         .driver_alloc_us = (double)tp_intervals_length(alloc) / 1e3,
     };
@@ -284,10 +298,10 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
                                  struct tp_error *err)
 {
     int64_t lengths[TP_IDLE_CAUSES] = {0};
-    struct tp_intervals rest = {0};
+    struct tp_intervals rest = causes->idle; /* changes its owner */
     const struct tp_intervals nothing = {0};
-    enum tp_status status =
-        tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
+    enum tp_status status = TP_OK;
+    causes->idle = (struct tp_intervals){0};
     for (int i = 0; i < TP_IDLE_NONE && !status; i++) {
         struct tp_intervals own = {0};
         struct tp_intervals *charged = holder(causes, i);
@@ -298,6 +312,9 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
             /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
+        }
+        if (!status && i == TP_IDLE_CPU_OP) {
+            status = collect_causes(trace, causes, true, err);
         }
         if (!status && causes->sets[i].count > 0) {
             status = charge(&causes->sets[i], &rest, charged, &lengths[i],
@@ -329,7 +346,7 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
 {
     struct causes causes = {.window = tp_trace_window(trace),
                             .frames = tp_trace_has_frames(trace)};
-    enum tp_status status = collect_causes(trace, &causes, err);
+    enum tp_status status = collect_causes(trace, &causes, false, err);
     if (!status) {
         status = collect_idle(trace, &causes, err);
     }
@@ -343,11 +360,13 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
     if (!status) { /* the set changes its owner */
         causes.sets[TP_IDLE_QUEUED] = causes.queued.set;
         causes.queued.set = (struct tp_intervals){0};
-        status = split_idle(trace, &causes, err);
-    }
-    if (!status) {
         status = tp_tracks_first_launches(trace, &causes.idle,
                                           &causes.first.set, err);
+    }
+    if (!status) {
+        causes.refill = refill_length(&causes);
+        causes.first_launch = idle_within(&causes, &causes.first.set);
+        status = split_idle(trace, &causes, err);
     }
     if (!status) {
         status = tp_trace_frames(trace, causes.charged, err);
