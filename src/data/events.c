@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/events_gpu.h"
+
 enum { FIRST_SLOTS = 256 };
 
 const char *tp_event_category_name(enum tp_event_category category)
@@ -299,7 +301,7 @@ void tp_events_repaired(struct tp_events *events, enum tp_repair repair,
 struct renumbering {
     struct tp_events *into;
     const struct tp_events *from;
-    uint32_t *texts, *lanes, *inputs;
+    uint32_t *texts, *lanes, *inputs, *gpu;
 };
 
 /* Of each text of a table its number in one of `into`; NULL when memory ran
@@ -394,12 +396,6 @@ static void append_details(struct renumbering *map)
 {
     struct tp_events *into = map->into;
     const struct tp_events *from = map->from;
-    for (size_t i = 0; i < from->gpu_count; i++) {
-        struct tp_gpu_detail *to = &into->gpu[into->gpu_count + i];
-        *to = from->gpu[i];
-        if (to->comm != TP_NO_DETAIL)
-            to->comm += (uint32_t)into->comm_count;
-    }
     for (size_t i = 0; i < from->memory_count; i++)
         into->memory[into->memory_count + i] = from->memory[i];
     for (size_t i = 0; i < from->sync_count; i++) {
@@ -409,20 +405,35 @@ static void append_details(struct renumbering *map)
     }
     for (size_t i = 0; i < from->comm_count; i++)
         append_comm(map, &from->comms[i]);
-    into->gpu_count += from->gpu_count;
     into->memory_count += from->memory_count;
     into->sync_count += from->sync_count;
     into->callers |= from->callers;
+}
+
+/* Adds the rows of device work; before those of collectives. */
+static bool renumber_gpu(struct renumbering *map)
+{
+    const struct tp_events *from = map->from;
+    map->gpu = malloc((from->gpu_count + 1) * sizeof *map->gpu);
+    for (size_t i = 0; map->gpu && i < from->gpu_count; i++) {
+        struct tp_gpu_detail gpu = from->gpu[i];
+        if (gpu.comm != TP_NO_DETAIL)
+            gpu.comm += (uint32_t)map->into->comm_count;
+        map->gpu[i] = tp_events_gpu(map->into, &gpu);
+    }
+    return map->gpu;
+}
+
+static bool is_gpu(uint8_t category)
+{
+    return category == TP_EVENT_KERNEL || category == TP_EVENT_MEMCPY ||
+           category == TP_EVENT_MEMSET;
 }
 
 /* Where the detail rows of a category that come next will start. */
 static uint32_t detail_base(const struct tp_events *events, uint8_t category)
 {
     switch (category) {
-    case TP_EVENT_KERNEL:
-    case TP_EVENT_MEMCPY:
-    case TP_EVENT_MEMSET:
-        return (uint32_t)events->gpu_count;
     case TP_EVENT_MEMORY:
         return (uint32_t)events->memory_count;
     case TP_EVENT_SYNC:
@@ -430,6 +441,16 @@ static uint32_t detail_base(const struct tp_events *events, uint8_t category)
     default:
         return (uint32_t)events->comm_count;
     }
+}
+
+static uint32_t renumber_detail(const struct renumbering *map,
+                                const uint32_t *bases, size_t event)
+{
+    const uint32_t detail = map->from->detail[event];
+    const uint8_t category = map->from->category[event];
+    if (detail == TP_NO_DETAIL)
+        return TP_NO_DETAIL;
+    return is_gpu(category) ? map->gpu[detail] : detail + bases[category];
 }
 
 /* Before the details are appended. */
@@ -456,12 +477,9 @@ static void append_columns(struct renumbering *map)
            count * sizeof *into->correlation);
     memcpy(into->category + at, from->category, count);
     for (size_t i = 0; i < count; i++) {
-        uint32_t detail = from->detail[i];
         into->name[at + i] = map->texts[from->name[i]];
         into->lane[at + i] = map->lanes[from->lane[i]];
-        into->detail[at + i] = detail == TP_NO_DETAIL
-                                   ? TP_NO_DETAIL
-                                   : detail + bases[from->category[i]];
+        into->detail[at + i] = renumber_detail(map, bases, i);
     }
     into->count += count;
 }
@@ -491,7 +509,8 @@ enum tp_status tp_events_merge(struct tp_events *into,
     enum tp_status status = tp_events_reserve(into, from->count, err);
     if (status == TP_OK)
         status = reserve_details(&map, err);
-    if (status == TP_OK && (!renumber_texts(&map) || !renumber_lanes(&map)))
+    if (status == TP_OK && (!renumber_texts(&map) || !renumber_lanes(&map) ||
+                            !renumber_gpu(&map)))
         status = tp_fail_memory(err);
     if (status == TP_OK) {
         append_columns(&map);
@@ -501,10 +520,17 @@ enum tp_status tp_events_merge(struct tp_events *into,
     free(map.texts);
     free(map.inputs);
     free(map.lanes);
+    free(map.gpu);
     return status;
 }
 
 /* --- the end ------------------------------------------------------------ */
+
+void tp_events_drop_correlation(struct tp_events *events)
+{
+    free(events->correlation);
+    events->correlation = NULL;
+}
 
 static void shrink(void *array, size_t count, size_t size)
 {
@@ -584,6 +610,7 @@ void tp_events_reset(struct tp_events *events)
                events->lane_slot_count * sizeof *events->lane_slots);
     events->gpu = old.gpu;
     events->gpu_capacity = old.gpu_capacity;
+    free(old.gpu_recent);
     events->memory = old.memory;
     events->memory_capacity = old.memory_capacity;
     events->comms = old.comms;
@@ -611,6 +638,7 @@ void tp_events_clear(struct tp_events *events)
     free(events->lanes);
     free(events->lane_slots);
     free(events->gpu);
+    free(events->gpu_recent);
     free(events->memory);
     free(events->comms);
     free(events->syncs);

@@ -165,7 +165,7 @@ struct tp_events {
     size_t count;
     /* Columns of `count`; grown together, capacity in the last.           */
     int64_t *start, *duration;  /* ns; instants have duration 0            */
-    int64_t *correlation;       /* -1: none                                */
+    int64_t *correlation;       /* -1: none; NULL when no longer needed    */
     uint32_t *name, *lane, *detail;
     uint8_t *category;          /* enum tp_event_category                  */
     size_t capacity;
@@ -175,8 +175,10 @@ struct tp_events {
     size_t lane_count, lane_capacity;
     uint32_t *lane_slots;       /* open addressing; 0: empty               */
     size_t lane_slot_count;
-    struct tp_gpu_detail *gpu;  /* detail of KERNEL, MEMCPY, MEMSET        */
+    struct tp_gpu_detail *gpu;  /* detail of KERNEL, MEMCPY, MEMSET; events
+                                   may share a row                         */
     size_t gpu_count, gpu_capacity;
+    uint32_t *gpu_recent;       /* rows to share (events_gpu.c), or NULL   */
     struct tp_memory_detail *memory; /* detail of MEMORY                   */
     size_t memory_count, memory_capacity;
     struct tp_comm_detail *comms; /* detail of CPU_OP, gpu[].comm          */
@@ -253,6 +255,9 @@ enum tp_status tp_events_merge(struct tp_events *into,
 
 /* Returns the memory behind the columns: they grow by doubling. */
 void tp_events_shrink(struct tp_events *events);
+
+/* Releases the column of correlations: who has linked events needs no more. */
+void tp_events_drop_correlation(struct tp_events *events);
 
 /* Empties, but keeps the memory for the next use. */
 void tp_events_reset(struct tp_events *events);

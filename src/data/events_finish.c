@@ -54,6 +54,8 @@ enum tp_status tp_events_finish(struct tp_events *events, struct tp_error *err)
 {
     if (!share_process_names(events) || !drop_empty_lanes(events))
         return tp_fail_memory(err);
+    free(events->gpu_recent);
+    events->gpu_recent = NULL;
     tp_events_shrink(events);
     return TP_OK;
 }

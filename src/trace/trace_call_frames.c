@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/trace_merge.h"
 #include "trace/trace_sets.h"
 
 struct nesting {
@@ -89,15 +90,13 @@ static enum tp_status nest(struct nesting *nesting, struct tp_error *err)
         if (tp_trace_blocks(trace, event) || is_pageable(trace, event))
             nesting->list[nesting->count++] = event;
     }
-    struct tp_ordered *items = malloc(2 * nesting->count * sizeof *items);
-    if (!items)
-        return tp_fail_memory(err);
-    tp_trace_order(&trace->events, nesting->list, nesting->count, items,
-                   items + nesting->count);
-    tp_trace_nest(&trace->events, nesting->list, nesting->count,
-                  nesting->around);
-    free(items);
-    return TP_OK;
+    const enum tp_status status =
+        tp_trace_merge_sort(&trace->events, nesting->list, nesting->count,
+                            tp_trace_before_nested, err);
+    if (status == TP_OK)
+        tp_trace_nest(&trace->events, nesting->list, nesting->count,
+                      nesting->around);
+    return status;
 }
 
 /* The frame in which most time was spent in calls; "" without. */
@@ -109,8 +108,7 @@ static const char *worst_frame(struct nesting *nesting,
     memset(nesting->spent, 0, events->texts.count * sizeof *nesting->spent);
     for (size_t i = 0; i < nesting->count; i++) {
         const uint32_t event = nesting->list[i];
-        if (may_be_frame(events, event) ||
-            !is_call(nesting->trace, event, row))
+        if (may_be_frame(events, event) || !is_call(nesting->trace, event, row))
             continue;
         uint32_t frame = nesting->around[event];
         while (frame != TP_NO_EVENT && !may_be_frame(events, frame))
@@ -135,12 +133,11 @@ enum tp_status tp_trace_call_frames_make(struct tp_trace *trace,
         .trace = trace,
         .list = malloc((events + 1) * sizeof *nesting.list),
         .around = malloc((events + 1) * sizeof *nesting.around),
-        .spent =
-            calloc(trace->events.texts.count + 1, sizeof *nesting.spent)};
-    enum tp_status status = nesting.list && nesting.around && nesting.spent
-                                ? collect_frames(&nesting, is_frame, context,
-                                                 err)
-                                : tp_fail_memory(err);
+        .spent = calloc(trace->events.texts.count + 1, sizeof *nesting.spent)};
+    enum tp_status status =
+        nesting.list && nesting.around && nesting.spent
+            ? collect_frames(&nesting, is_frame, context, err)
+            : tp_fail_memory(err);
     if (status == TP_OK && nesting.frames > 0)
         status = nest(&nesting, err);
     if (status == TP_OK && nesting.frames > 0) {

@@ -204,8 +204,6 @@ static void add_device_event(struct counting *c, uint32_t event)
     if (device >= 0)
         add_device(c, event, device < DEVICES ? device : DEVICES - 1);
     facts->unlinked += call == TP_NO_EVENT;
-    facts->uncorrelated +=
-        call == TP_NO_EVENT && events->correlation[event] < 0;
     if (events->category[event] == TP_EVENT_KERNEL) {
         facts->kernels++;
         if (op == TP_NO_EVENT)
@@ -322,6 +320,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
         add_host_event(&c, index->host[i]);
     for (size_t i = 0; i < index->device_count; i++)
         add_device_event(&c, index->device[i]);
+    trace->facts.uncorrelated = index->uncorrelated;
     find_busy(&c);
     for (size_t i = 0; i < events->count; i++) {
         trace->facts.memory_events += events->category[i] == TP_EVENT_MEMORY;

@@ -18,7 +18,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "trace/trace_order.h"
+#include "trace/trace_merge.h"
 #include "trace/trace_rows.h"
 
 struct frames_state {
@@ -48,20 +48,18 @@ static enum tp_status order_frames(struct frames_state *state,
                                    struct tp_error *err)
 {
     const struct tp_events *events = &state->trace->events;
-    struct tp_ordered *items = malloc(2 * state->count * sizeof *items);
-    if (!items) {
-        return tp_fail_memory(err);
-    }
     size_t next = 0;
     for (uint32_t i = 0; i < events->count; i++) {
         if (events->category[i] == TP_EVENT_PYTHON) {
             state->list[next++] = i;
         }
     }
-    tp_trace_order(events, state->list, next, items, items + next);
-    tp_trace_nest(events, state->list, next, state->parent);
-    free(items);
-    return TP_OK;
+    const enum tp_status status = tp_trace_merge_sort(
+        events, state->list, next, tp_trace_before_nested, err);
+    if (status == TP_OK) {
+        tp_trace_nest(events, state->list, next, state->parent);
+    }
+    return status;
 }
 
 static enum tp_frame_kind kind_of(const char *name)
@@ -190,16 +188,19 @@ static int compare(const void *left, const void *right)
     return result ? result : strcmp(a->name, b->name);
 }
 
-enum tp_status
-tp_trace_frames(struct tp_trace *trace,
-                const struct tp_intervals idle[TP_FRAME_IDLES],
-                struct tp_error *err)
+bool tp_trace_has_frames(const struct tp_trace *trace)
+{
+    return count_frames(&trace->events) > 0;
+}
+
+enum tp_status tp_trace_frames(struct tp_trace *trace,
+                               const struct tp_intervals idle[TP_FRAME_IDLES],
+                               struct tp_error *err)
 {
     const size_t events = trace->events.count;
     const size_t names = trace->events.texts.count + 1;
-    struct frames_state state = {.trace = trace,
-                                 .idle = idle,
-                                 .count = count_frames(&trace->events)};
+    struct frames_state state = {
+        .trace = trace, .idle = idle, .count = count_frames(&trace->events)};
     if (state.count == 0) {
         return TP_OK;
     }

@@ -5,6 +5,9 @@
 #include "trace/interval.h"
 #include "trace/trace.h"
 
+/* Whether there are any frames. */
+bool tp_trace_has_frames(const struct tp_trace *trace);
+
 /* trace->frames: functions of Python, whose idle times are those of the given
  * moments. Empty where no stacks were recorded. TP_E_MEMORY only. */
 enum tp_status

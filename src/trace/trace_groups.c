@@ -21,15 +21,15 @@
 #include "base/text.h"
 #include "trace/trace.h"
 #include "trace/trace_inputs.h"
-#include "trace/trace_order.h"
+#include "trace/trace_merge.h"
 
 struct grouping {
     struct tp_trace *trace;
     struct tp_intern texts;
-    const char **text;   /* [events.count] of host events, later of frames  */
-    uint32_t *list;      /* host events and frames                          */
+    const char **text; /* [events.count] of host events, later of frames  */
+    uint32_t *list;    /* host events and frames                          */
     size_t count;
-    uint32_t *around;    /* [events.count] the innermost of the list        */
+    uint32_t *around; /* [events.count] the innermost of the list        */
 };
 
 static const char *keep(struct grouping *g, const struct tp_text *text)
@@ -182,8 +182,8 @@ static void give_backward(struct grouping *g,
                       : around == TP_NO_EVENT    ? TP_NO_EVENT
                                                  : root[around];
         if (root[event] == TP_NO_EVENT && row && row->autograd >= 0)
-            forwards[count++] = (struct forward){
-                row->autograd, events->start[event], event};
+            forwards[count++] =
+                (struct forward){row->autograd, events->start[event], event};
     }
     if (count)
         qsort(forwards, count, sizeof *forwards, by_autograd);
@@ -199,8 +199,7 @@ static void give_backward(struct grouping *g,
 static enum tp_status find_backward(struct grouping *g, struct tp_error *err)
 {
     const struct tp_events *events = &g->trace->events;
-    const struct tp_op_inputs **rows =
-        calloc(events->count + 1, sizeof *rows);
+    const struct tp_op_inputs **rows = calloc(events->count + 1, sizeof *rows);
     struct forward *forwards = malloc((g->count + 1) * sizeof *forwards);
     uint32_t *root = malloc((events->count + 1) * sizeof *root);
     const bool room = rows && forwards && root;
@@ -264,13 +263,10 @@ static enum tp_status nest(struct grouping *g, struct tp_error *err)
     size_t count = index->host_count;
     for (uint32_t i = 0; i < events->count; i++)
         count += is_frame(g, i);
-    struct tp_ordered *items = malloc((count + 1) * 2 * sizeof *items);
     g->list = malloc((count + 1) * sizeof *g->list);
     g->around = malloc((events->count + 1) * sizeof *g->around);
-    if (!items || !g->list || !g->around) {
-        free(items);
+    if (!g->list || !g->around)
         return tp_fail_memory(err);
-    }
     if (index->host_count)
         memcpy(g->list, index->host, index->host_count * sizeof *g->list);
     g->count = index->host_count;
@@ -278,10 +274,11 @@ static enum tp_status nest(struct grouping *g, struct tp_error *err)
         if (is_frame(g, i))
             g->list[g->count++] = i;
     }
-    tp_trace_order(events, g->list, g->count, items, items + count);
-    tp_trace_nest(events, g->list, g->count, g->around);
-    free(items);
-    return TP_OK;
+    const enum tp_status status = tp_trace_merge_sort(
+        events, g->list, g->count, tp_trace_before_nested, err);
+    if (status == TP_OK)
+        tp_trace_nest(events, g->list, g->count, g->around);
+    return status;
 }
 
 /* Those around come before those inside. */

@@ -27,7 +27,11 @@
 struct causes {
     struct tp_interval window;
     struct tp_intervals sets[TP_IDLE_NONE]; /* moments of W, busy or idle */
-    struct tp_intervals busy, idle;
+    struct tp_intervals idle;
+    int64_t busy, blocked_busy; /* ns of W in which the device works, and of
+                                   them while the host is blocked            */
+    int64_t refill, first_launch; /* ns of idle time                       */
+    bool frames;                /* some ask what they are charged with       */
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
     size_t end_count, end_capacity;
@@ -41,7 +45,6 @@ static void clear(struct causes *causes)
     for (int i = 0; i < TP_IDLE_NONE; i++) {
         tp_intervals_clear(&causes->sets[i]);
     }
-    tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
     tp_trace_queued_clear(&causes->queued);
     tp_first_launches_clear(&causes->first);
@@ -106,16 +109,27 @@ static enum tp_status add_end(struct causes *causes, int64_t end,
     return status;
 }
 
+/* Operators, of which there are most, are collected when their turn comes to
+ * be charged; the other causes before. */
+static bool has_turn(enum tp_idle_cause cause, bool operators)
+{
+    return cause != TP_IDLE_NONE && (cause == TP_IDLE_CPU_OP) == operators;
+}
+
 static enum tp_status collect_causes(const struct tp_trace *trace,
-                                     struct causes *causes,
+                                     struct causes *causes, bool operators,
                                      struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < index->host_count && !status; i++) {
         const uint32_t event = index->host[i];
+        if (operators && trace->events.category[event] != TP_EVENT_CPU_OP) {
+            continue;
+        }
         const enum tp_idle_cause cause = cause_of(trace, event);
-        if (cause == TP_IDLE_NONE || !is_inside(trace, event, causes->window)) {
+        if (!has_turn(cause, operators) ||
+            !is_inside(trace, event, causes->window)) {
             continue;
         }
         status = tp_trace_add_event(trace, event, causes->window,
@@ -128,12 +142,25 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
         }
     }
     for (int i = 0; i < TP_IDLE_NONE; i++) {
-        tp_intervals_unite(&causes->sets[i]);
+        if (has_turn(i, operators)) {
+            tp_intervals_unite(&causes->sets[i]);
+        }
     }
-    if (causes->end_count > 1) {
+    if (!operators && causes->end_count > 1) {
         tp_sort_int64(causes->ends, causes->end_count);
     }
     return status;
+}
+
+/* What is asked of busy time, but for what is left of W without it. */
+static void measure_busy(struct causes *causes, const struct tp_intervals *busy)
+{
+    const struct tp_intervals *blocking = &causes->sets[TP_IDLE_BLOCKING];
+    causes->busy = tp_intervals_length(busy);
+    for (size_t i = 0; i < blocking->count; i++) {
+        causes->blocked_busy += tp_intervals_within(
+            busy, blocking->items[i].from, blocking->items[i].to);
+    }
 }
 
 static enum tp_status collect_idle(const struct tp_trace *trace,
@@ -141,32 +168,34 @@ static enum tp_status collect_idle(const struct tp_trace *trace,
 {
     const struct tp_device_query query = {.classes = TP_DEVICE_ANY,
                                           .within = causes->window};
-    struct tp_intervals whole = {0};
-    enum tp_status status =
-        tp_trace_device_set(trace, &query, &causes->busy, err);
+    struct tp_intervals whole = {0}, busy = {0};
+    enum tp_status status = tp_trace_device_set(trace, &query, &busy, err);
     if (!status) {
         status = tp_intervals_add(&whole, causes->window.from,
                                   causes->window.to, err);
     }
     if (!status) {
-        status =
-            tp_intervals_subtract(&whole, &causes->busy, &causes->idle, err);
+        status = tp_intervals_subtract(&whole, &busy, &causes->idle, err);
+        measure_busy(causes, &busy);
     }
     tp_intervals_clear(&whole);
+    tp_intervals_clear(&busy);
     return status;
 }
 
-/* Takes what a cause covers from `rest`; what it is charged with is left in
- * `charged`. */
+/* Takes what a cause covers from `rest`: *length of it; what it is charged with
+ * is left in `charged`, unless that is NULL. */
 static enum tp_status charge(const struct tp_intervals *cause,
                              struct tp_intervals *rest,
-                             struct tp_intervals *charged, struct tp_error *err)
+                             struct tp_intervals *charged, int64_t *length,
+                             struct tp_error *err)
 {
     struct tp_intervals left = {0};
     enum tp_status status = tp_intervals_subtract(rest, cause, &left, err);
-    if (!status) {
+    if (!status && charged) {
         status = tp_intervals_subtract(rest, &left, charged, err);
     }
+    *length = tp_intervals_length(rest) - tp_intervals_length(&left);
     tp_intervals_clear(rest);
     *rest = left;
     return status;
@@ -218,20 +247,15 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     const struct tp_intervals *blocking = &causes->sets[TP_IDLE_BLOCKING];
     const struct tp_intervals *alloc = &causes->sets[TP_IDLE_ALLOC];
     const struct tp_first_launches *first = &causes->first;
-    int64_t blocked_busy = 0;
-    for (size_t i = 0; i < blocking->count; i++) {
-        blocked_busy += tp_intervals_within(
-            &causes->busy, blocking->items[i].from, blocking->items[i].to);
-    }
     *row = (struct tp_idle_row){
         .window_us = (double)window / 1e3,
-        .busy = (double)tp_intervals_length(&causes->busy) * unit,
+        .busy = (double)causes->busy * unit,
         .queued = (double)lengths[TP_IDLE_QUEUED] * unit,
         .queued_name = causes->queued.name,
         .queued_count = causes->queued.count,
         .queued_name_us = (double)causes->queued.length / 1e3,
         .queued_most = causes->queued.most,
-        .first_launch = (double)idle_within(causes, &first->set) * unit,
+        .first_launch = (double)causes->first_launch * unit,
         .first_launches = first->calls,
         .first_launch_steps = first->steps,
         .first_launch_kernel = first->kernel,
@@ -244,8 +268,8 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .cpu_op = (double)lengths[TP_IDLE_CPU_OP] * unit,
         .none = (double)lengths[TP_IDLE_NONE] * unit,
         .blocked = (double)tp_intervals_length(blocking) * unit,
-        .blocked_busy = (double)blocked_busy * unit,
-        .refill = (double)refill_length(causes) * unit,
+        .blocked_busy = (double)causes->blocked_busy * unit,
+        .refill = (double)causes->refill * unit,
         .blocking_calls = (int64_t)causes->end_count,
         .driver_alloc_us = (double)tp_intervals_length(alloc) / 1e3,
     };
@@ -255,34 +279,52 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
 static struct tp_intervals *holder(struct causes *causes,
                                    enum tp_idle_cause cause)
 {
+    if (!causes->frames) {
+        return NULL;
+    }
     return cause == TP_IDLE_DATALOADER ? &causes->charged[TP_FRAME_LOADER]
            : cause == TP_IDLE_BLOCKING ? &causes->charged[TP_FRAME_BLOCKING]
                                      : NULL;
+}
+
+/* Causes of which nobody asks more than what idle time they are charged with:
+ * they are those of most events. */
+static bool is_asked_once(enum tp_idle_cause cause)
+{
+    return cause == TP_IDLE_LAUNCH || cause == TP_IDLE_CPU_OP;
 }
 
 static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
                                  struct tp_error *err)
 {
     int64_t lengths[TP_IDLE_CAUSES] = {0};
-    struct tp_intervals rest = {0};
+    struct tp_intervals rest = causes->idle; /* changes its owner */
     const struct tp_intervals nothing = {0};
-    enum tp_status status =
-        tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
+    enum tp_status status = TP_OK;
+    causes->idle = (struct tp_intervals){0};
     for (int i = 0; i < TP_IDLE_NONE && !status; i++) {
         struct tp_intervals own = {0};
         struct tp_intervals *charged = holder(causes, i);
-        charged = charged ? charged : &own;
-        if (i == TP_IDLE_LAUNCH && causes->busy.count > 0) {
+        if (!charged && trace->annotated) {
+            charged = &own;
+        }
+        if (i == TP_IDLE_LAUNCH && causes->frames && causes->busy > 0) {
             /* from here on it is the host's */
             status = tp_intervals_subtract(
                 &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
         }
-        if (!status && causes->sets[i].count > 0) {
-            status = charge(&causes->sets[i], &rest, charged, err);
-            lengths[i] = tp_intervals_length(charged);
+        if (!status && i == TP_IDLE_CPU_OP) {
+            status = collect_causes(trace, causes, true, err);
         }
-        if (!status) {
+        if (!status && causes->sets[i].count > 0) {
+            status = charge(&causes->sets[i], &rest, charged, &lengths[i],
+                            err);
+        }
+        if (!status && charged) {
             status = tp_tracks_idle(trace, i, charged, err);
+        }
+        if (is_asked_once(i)) {
+            tp_intervals_clear(&causes->sets[i]);
         }
         tp_intervals_clear(&own);
     }
@@ -291,7 +333,7 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
         fill_row(causes, lengths, &trace->idle);
         status = tp_tracks_idle(trace, TP_IDLE_NONE, &rest, err);
     }
-    if (!status && causes->busy.count == 0) {
+    if (!status && causes->frames && causes->busy == 0) {
         /* without a device operators are the work */
         status = tp_intervals_subtract(&rest, &nothing,
                                        &causes->charged[TP_FRAME_HOST], err);
@@ -302,8 +344,9 @@ static enum tp_status split_idle(struct tp_trace *trace, struct causes *causes,
 
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
 {
-    struct causes causes = {.window = tp_trace_window(trace)};
-    enum tp_status status = collect_causes(trace, &causes, err);
+    struct causes causes = {.window = tp_trace_window(trace),
+                            .frames = tp_trace_has_frames(trace)};
+    enum tp_status status = collect_causes(trace, &causes, false, err);
     if (!status) {
         status = collect_idle(trace, &causes, err);
     }
@@ -317,11 +360,13 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
     if (!status) { /* the set changes its owner */
         causes.sets[TP_IDLE_QUEUED] = causes.queued.set;
         causes.queued.set = (struct tp_intervals){0};
-        status = split_idle(trace, &causes, err);
-    }
-    if (!status) {
         status = tp_tracks_first_launches(trace, &causes.idle,
                                           &causes.first.set, err);
+    }
+    if (!status) {
+        causes.refill = refill_length(&causes);
+        causes.first_launch = idle_within(&causes, &causes.first.set);
+        status = split_idle(trace, &causes, err);
     }
     if (!status) {
         status = tp_trace_frames(trace, causes.charged, err);

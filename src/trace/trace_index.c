@@ -22,13 +22,12 @@
 
 #include "base/search.h"
 #include "trace/trace_index.h"
-#include "trace/trace_order.h"
+#include "trace/trace_merge.h"
 
-/* What is being made, and the room to sort in. */
+/* What is being made. */
 struct making {
     const struct tp_events *events;
     struct tp_trace_index *index;
-    struct tp_ordered *items, *scratch; /* [most events of one kind] */
     bool apart; /* events at time 0 are far from all others */
 };
 
@@ -118,53 +117,22 @@ static enum tp_status allocate(struct making *making, struct tp_error *err)
 {
     struct tp_trace_index *index = making->index;
     const size_t count = making->events->count;
-    const size_t most = index->host_count > index->device_count
-                            ? index->host_count
-                            : index->device_count;
     index->kinds = calloc(making->events->texts.count + 1, sizeof(uint32_t));
     index->host = new_links(index->host_count);
     index->device = new_links(index->device_count);
     index->parent = new_links(count);
     index->op = new_links(count);
-    index->call = new_links(count);
+    index->call = index->parent;
     index->launched = new_links(count);
-    making->items = malloc((most + 1) * sizeof *making->items);
-    making->scratch = malloc((most + 1) * sizeof *making->scratch);
     return index->kinds && index->host && index->device && index->parent &&
-                   index->op && index->call && index->launched &&
-                   making->items && making->scratch
+                   index->op && index->launched
                ? TP_OK
                : tp_fail_memory(err);
 }
 
 /* --- orders ------------------------------------------------------------- */
 
-void tp_trace_order(const struct tp_events *events, uint32_t *list,
-                    size_t count, struct tp_ordered *items,
-                    struct tp_ordered *scratch)
-{
-    for (size_t i = 0; i < count; i++) {
-        /* Durations are not negative, so this stays below 2^64. */
-        const uint64_t shorter =
-            (uint64_t)INT64_MAX - (uint64_t)events->duration[list[i]];
-        items[i] = (struct tp_ordered){
-            shorter << 1 | is_call(events->category[list[i]]), list[i]};
-    }
-    tp_order_sort(items, scratch, count);
-    for (size_t i = 0; i < count; i++) {
-        items[i].key = tp_time_key(events->start[items[i].event]);
-    }
-    tp_order_sort(items, scratch, count);
-    for (size_t i = 0; i < count; i++) {
-        items[i].key = events->lane[items[i].event];
-    }
-    tp_order_sort(items, scratch, count);
-    for (size_t i = 0; i < count; i++) {
-        list[i] = items[i].event;
-    }
-}
-
-static void order_host(struct making *making)
+static enum tp_status order_host(struct making *making, struct tp_error *err)
 {
     struct tp_trace_index *index = making->index;
     size_t count = 0;
@@ -173,25 +141,23 @@ static void order_host(struct making *making)
             index->host[count++] = i;
         }
     }
-    tp_trace_order(making->events, index->host, count, making->items,
-                   making->scratch);
+    return tp_trace_merge_sort(making->events, index->host, count,
+                               tp_trace_before_nested, err);
 }
 
 /* Device events by start, place in file. */
-static void order_device(struct making *making)
+static enum tp_status order_device(struct making *making, struct tp_error *err)
 {
     const struct tp_events *events = making->events;
+    struct tp_trace_index *index = making->index;
     size_t count = 0;
     for (uint32_t i = 0; i < events->count; i++) {
         if (is_device(events, i) && !is_apart(making, i)) {
-            making->items[count++] =
-                (struct tp_ordered){tp_time_key(events->start[i]), i};
+            index->device[count++] = i;
         }
     }
-    tp_order_sort(making->items, making->scratch, count);
-    for (size_t i = 0; i < count; i++) {
-        making->index->device[i] = making->items[i].event;
-    }
+    return tp_trace_merge_sort(events, index->device, count,
+                               tp_trace_before_start, err);
 }
 
 /* --- links -------------------------------------------------------------- */
@@ -232,51 +198,82 @@ static void find_operators(struct making *making)
     }
 }
 
-/* The calls that have a correlation, sorted by it; those with the same stay
- * in the order of lanes and time. */
-static size_t order_calls(struct making *making)
+/* Calls that have a correlation, sorted by it; those with the same stay in the
+ * order of lanes and time. */
+struct calls {
+    uint32_t *list;
+    size_t count;
+    size_t next; /* behind the one that was found last */
+};
+
+static enum tp_status order_calls(struct making *making, struct calls *calls,
+                                  struct tp_error *err)
 {
     const struct tp_events *events = making->events;
+    const struct tp_trace_index *index = making->index;
     size_t count = 0;
-    for (size_t i = 0; i < making->index->host_count; i++) {
-        const uint32_t event = making->index->host[i];
+    for (size_t i = 0; i < index->host_count; i++) {
+        count += is_call(events->category[index->host[i]]);
+    }
+    calls->list = malloc((count + 1) * sizeof *calls->list);
+    if (!calls->list) {
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
         if (is_call(events->category[event]) &&
             events->correlation[event] >= 0) {
-            making->items[count++] = (struct tp_ordered){
-                (uint64_t)events->correlation[event], event};
+            calls->list[calls->count++] = event;
         }
     }
-    tp_order_sort(making->items, making->scratch, count);
-    return count;
+    return tp_trace_merge_sort(events, calls->list, calls->count,
+                               tp_trace_before_correlation, err);
 }
 
-/* The first of `count` calls with the correlation of an event; TP_NO_EVENT. */
-static uint32_t find_call(const struct making *making, size_t count,
+/* Whether a call is the first one with a correlation. */
+static bool is_first(const struct making *making, const struct calls *calls,
+                     size_t call, int64_t correlation)
+{
+    const int64_t *of = making->events->correlation;
+    return call < calls->count && of[calls->list[call]] == correlation &&
+           (call == 0 || of[calls->list[call - 1]] < correlation);
+}
+
+/* The first call with the correlation of an event; TP_NO_EVENT. Devices do
+ * their work mostly in the order of the calls. */
+static uint32_t find_call(const struct making *making, struct calls *calls,
                           uint32_t event)
 {
-    const struct tp_ordered *calls = making->items;
-    const int64_t correlation = making->events->correlation[event];
-    size_t i;
-    TP_PARTITION_POINT(i, correlation < 0 ? 0 : count,
-                       calls[i].key < (uint64_t)correlation);
-    return correlation >= 0 && i < count &&
-                   calls[i].key == (uint64_t)correlation
-               ? calls[i].event
-               : TP_NO_EVENT;
+    const int64_t *of = making->events->correlation;
+    const int64_t correlation = of[event];
+    size_t i = calls->next;
+    if (correlation < 0) {
+        return TP_NO_EVENT;
+    }
+    if (!is_first(making, calls, i, correlation)) {
+        TP_PARTITION_POINT(i, calls->count, of[calls->list[i]] < correlation);
+    }
+    if (!is_first(making, calls, i, correlation)) {
+        return TP_NO_EVENT;
+    }
+    calls->next = i + 1;
+    return calls->list[i];
 }
 
 /* Each device event, and each that says what was waited for, to the call with
  * its correlation. Graphs start many with
  * one call; a call met twice (a driver call that the runtime call made has a
  * number of its own) counts once, by the earlier. */
-static void link_device(struct making *making)
+static enum tp_status link_device(struct making *making, struct tp_error *err)
 {
     const struct tp_events *events = making->events;
     struct tp_trace_index *index = making->index;
-    const size_t calls = order_calls(making);
-    for (size_t i = 0; i < index->device_count; i++) {
+    struct calls calls = {.list = NULL};
+    const enum tp_status status = order_calls(making, &calls, err);
+    for (size_t i = 0; i < index->device_count && !status; i++) {
         const uint32_t event = index->device[i];
-        const uint32_t call = find_call(making, calls, event);
+        const uint32_t call = find_call(making, &calls, event);
+        index->uncorrelated += events->correlation[event] < 0;
         if (call == TP_NO_EVENT) {
             continue;
         }
@@ -286,11 +283,14 @@ static void link_device(struct making *making)
             index->launched[call] = event;
         }
     }
-    for (uint32_t i = 0; i < events->count && events->sync_count; i++) {
+    for (uint32_t i = 0; i < events->count && events->sync_count && !status;
+         i++) {
         if (events->category[i] == TP_EVENT_SYNC) {
-            index->call[i] = find_call(making, calls, i);
+            index->call[i] = find_call(making, &calls, i);
         }
     }
+    free(calls.list);
+    return status;
 }
 
 /* --- steps -------------------------------------------------------------- */
@@ -420,11 +420,17 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
         for (size_t i = 0; i < events->texts.count; i++) {
             index->kinds[i] = tp_name_kinds(events->texts.texts[i]);
         }
-        order_host(&making);
-        order_device(&making);
+        status = order_host(&making, err);
+    }
+    if (!status) {
+        status = order_device(&making, err);
+    }
+    if (!status) {
         tp_trace_nest(events, index->host, index->host_count, index->parent);
         find_operators(&making);
-        link_device(&making);
+        status = link_device(&making, err);
+    }
+    if (!status) {
         status = find_main_lane(&making, err);
     }
     if (!status) {
@@ -433,8 +439,6 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
     if (!status) {
         find_window(&making);
     }
-    free(making.items);
-    free(making.scratch);
     return status;
 }
 
@@ -444,7 +448,6 @@ void tp_trace_index_clear(struct tp_trace_index *index)
     free(index->host);
     free(index->parent);
     free(index->op);
-    free(index->call);
     free(index->launched);
     free(index->device);
     free(index->steps);

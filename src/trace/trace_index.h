@@ -4,7 +4,6 @@
 
 #include "data/events.h"
 #include "trace/trace_names.h"
-#include "trace/trace_order.h"
 
 /*
  * What follows from the events of a trace alone: what their names say, which
@@ -29,13 +28,15 @@ struct tp_trace_index {
     uint32_t *op;          /* [count] of calls and device events: innermost
                               CPU_OP (no annotation) around the call       */
     uint32_t *call;        /* [count] of device and cuda_sync events: the
-                              runtime or driver call with its correlation  */
+                              runtime or driver call with its correlation;
+                              one array with `parent`, as no event has both */
     uint32_t *launched;    /* [count] of calls: first device event of it   */
     uint32_t *device;      /* device events with a stream, by start        */
     size_t device_count;
     struct tp_step *steps; /* host steps by start                          */
     size_t step_count;
     int64_t empty_steps;   /* left out: they last no time                  */
+    int64_t uncorrelated;  /* device events without a correlation          */
     int64_t zero_events;   /* left out: at time 0, far before all others   */
     uint32_t main_lane;    /* lane of most steps, else of most ranges of the
                               DataLoader and the optimizer, else of most
@@ -59,14 +60,9 @@ static inline bool tp_trace_is_launched(const struct tp_trace_index *index,
     return call != TP_NO_EVENT && index->launched[call] == event;
 }
 
-/* Sorts events by lane, start, longest first, calls after others, place in the
- * list; items and scratch have room for `count`. */
-void tp_trace_order(const struct tp_events *events, uint32_t *list,
-                    size_t count, struct tp_ordered *items,
-                    struct tp_ordered *scratch);
-
-/* For each event of a list that is sorted so, in parent[event]: the innermost
- * of the list around it on its lane, or TP_NO_EVENT. */
+/* For each event of a list that is sorted by tp_trace_before_nested, in
+ * parent[event]: the innermost of the list around it on its lane, or
+ * TP_NO_EVENT. */
 void tp_trace_nest(const struct tp_events *events, const uint32_t *list,
                    size_t count, uint32_t *parent);
 

@@ -22,6 +22,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "trace/trace.h"
+#include "trace/trace_merge.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -51,8 +52,8 @@ struct ops_state {
     size_t count;
     const uint32_t *around; /* [events.count] the innermost around each    */
     uint32_t *own;          /* list and around, where frames count; NULL   */
-    struct node *nodes;   /* [events.count]                               */
-    struct taken *memory; /* by time; [0] is before all                   */
+    struct node *nodes;     /* [events.count]                               */
+    struct taken *memory;   /* by time; [0] is before all                   */
     size_t memory_count;
     struct tp_op_list *made; /* the rows                              */
     const struct tp_op_grouping *grouping; /* NULL: by name alone     */
@@ -83,21 +84,16 @@ static bool is_frame(const struct ops_state *state, uint32_t event)
 }
 
 /* The events of the host and frames, in order and nested. */
-static enum tp_status nest_frames(struct ops_state *state,
-                                  struct tp_error *err)
+static enum tp_status nest_frames(struct ops_state *state, struct tp_error *err)
 {
     const struct tp_events *events = &state->trace->events;
     const struct tp_trace_index *index = &state->trace->index;
-    struct tp_ordered *items;
     size_t count = index->host_count;
     for (uint32_t i = 0; i < events->count; i++)
         count += is_frame(state, i);
     state->own = malloc((count + events->count + 1) * sizeof *state->own);
-    items = malloc((count + 1) * 2 * sizeof *items);
-    if (!state->own || !items) {
-        free(items);
+    if (!state->own)
         return tp_fail_memory(err);
-    }
     if (index->host_count) {
         memcpy(state->own, index->host, index->host_count * sizeof *state->own);
     }
@@ -107,9 +103,11 @@ static enum tp_status nest_frames(struct ops_state *state,
             state->own[count++] = i;
         }
     }
-    tp_trace_order(events, state->own, count, items, items + count);
+    const enum tp_status status = tp_trace_merge_sort(
+        events, state->own, count, tp_trace_before_nested, err);
+    if (status != TP_OK)
+        return status;
     tp_trace_nest(events, state->own, count, state->own + count);
-    free(items);
     state->list = state->own;
     state->count = count;
     state->around = state->own + count;

@@ -196,15 +196,65 @@ enum tp_status tp_path_find(struct tp_path_maker *m, int64_t from, int64_t to,
 
 /* --- rows ---------------------------------------------------------------- */
 
-/* Edges of all paths by what they were spent on: kind, then name, as one
- * number, kind * names + name. */
+/* Edges that were spent on one kind and name. */
+struct spent {
+    uint64_t key; /* kind * names + name */
+    int64_t count, ns;
+};
+
+/* Edges of all paths by what they were spent on. Equal keys are added up
+ * whenever the rows have doubled since the last time, so that the room is that
+ * of different ones and not of all edges. */
 struct spending {
-    struct tp_ordered *rows; /* event: the place in ns                      */
-    int64_t *ns;
-    size_t count, capacity, ns_capacity;
+    struct spent *rows;
+    size_t count, capacity;
+    size_t added_up; /* rows that have different keys, the first ones       */
+    struct tp_ordered *order, *scratch;
+    size_t order_capacity, scratch_capacity;
+    struct spent *sums;
+    size_t sum_capacity;
     size_t names;
     int64_t length; /* of all paths, ns                                    */
 };
+
+/* Sorts the rows by key and leaves one for each. */
+static enum tp_status add_up(struct spending *all, struct tp_error *err)
+{
+    const size_t room = all->count + 1;
+    size_t sums = 0;
+    enum tp_status status = tp_grow(&all->order, &all->order_capacity, room,
+                                    sizeof *all->order, err);
+    if (status == TP_OK)
+        status = tp_grow(&all->scratch, &all->scratch_capacity, room,
+                         sizeof *all->scratch, err);
+    if (status == TP_OK)
+        status = tp_grow(&all->sums, &all->sum_capacity, room,
+                         sizeof *all->sums, err);
+    if (status != TP_OK)
+        return status;
+    for (size_t i = 0; i < all->count; i++)
+        all->order[i] = (struct tp_ordered){all->rows[i].key, (uint32_t)i};
+    tp_order_sort(all->order, all->scratch, all->count);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct spent *row = &all->rows[all->order[i].event];
+        if (i == 0 || all->sums[sums - 1].key != row->key)
+            all->sums[sums++] = (struct spent){.key = row->key};
+        all->sums[sums - 1].count += row->count;
+        all->sums[sums - 1].ns += row->ns;
+    }
+    if (sums > 0)
+        memcpy(all->rows, all->sums, sums * sizeof *all->rows);
+    all->count = all->added_up = sums;
+    return TP_OK;
+}
+
+static void clear_spending(struct spending *all)
+{
+    free(all->rows);
+    free(all->order);
+    free(all->scratch);
+    free(all->sums);
+}
 
 static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
                               struct tp_error *err)
@@ -229,18 +279,16 @@ static enum tp_status add_path(const struct tp_trace *trace,
                                struct tp_error *err)
 {
     enum tp_status status =
-        tp_grow(&all->rows, &all->capacity, all->count + path->count + 1,
-                sizeof *all->rows, err);
+        all->count > 2 * all->added_up + SLICE ? add_up(all, err) : TP_OK;
     if (status == TP_OK)
-        status = tp_grow(&all->ns, &all->ns_capacity,
-                         all->count + path->count + 1, sizeof *all->ns, err);
+        status = tp_grow(&all->rows, &all->capacity,
+                         all->count + path->count + 1, sizeof *all->rows, err);
     for (size_t i = 0; i < path->count && status == TP_OK; i++) {
         const struct tp_path_edge *edge = &path->edges[i];
         uint32_t name =
             edge->event == TP_NO_EVENT ? 0 : trace->events.name[edge->event];
-        all->rows[all->count] = (struct tp_ordered){
-            edge->kind * all->names + name, (uint32_t)all->count};
-        all->ns[all->count++] = edge->ns;
+        all->rows[all->count++] =
+            (struct spent){edge->kind * all->names + name, 1, edge->ns};
         totals->count[edge->kind]++;
         totals->ns[edge->kind] += edge->ns;
     }
@@ -286,17 +334,11 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
                                 struct tp_error *err)
 {
     const size_t first = trace->paths.count;
-    struct tp_ordered *scratch = malloc((all->count + 1) * sizeof *scratch);
-    enum tp_status status = scratch ? TP_OK : tp_fail_memory(err);
-    if (status == TP_OK)
-        tp_order_sort(all->rows, scratch, all->count);
-    free(scratch);
-    for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
-        const uint64_t key = all->rows[i].key;
-        const enum tp_path_kind kind = (enum tp_path_kind)(key / all->names);
-        int64_t ns = 0;
-        for (end = i; end < all->count && all->rows[end].key == key; end++)
-            ns += all->ns[all->rows[end].event];
+    enum tp_status status = add_up(all, err);
+    for (size_t i = 0; i < all->count && status == TP_OK; i++) {
+        const struct spent *row = &all->rows[i];
+        const enum tp_path_kind kind =
+            (enum tp_path_kind)(row->key / all->names);
         status = add_row(
             trace,
             (struct tp_path_row){
@@ -304,11 +346,11 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
                 .spent_on = kind,
                 .kind = tp_path_kind_name(kind),
                 .name = tp_events_get(&trace->events,
-                                      (uint32_t)(key % all->names)),
-                .count = (int64_t)(end - i),
-                .total_us = (double)ns / 1e3,
-                .share =
-                    all->length > 0 ? (double)ns / (double)all->length : NAN},
+                                      (uint32_t)(row->key % all->names)),
+                .count = row->count,
+                .total_us = (double)row->ns / 1e3,
+                .share = all->length > 0 ? (double)row->ns / (double)all->length
+                                         : NAN},
             err);
     }
     size_t names = trace->paths.count - first;
@@ -366,8 +408,7 @@ enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
         status = add_names(trace, &all, err);
     if (status == TP_OK)
         status = tp_what_if_make(trace, maker, err);
-    free(all.rows);
-    free(all.ns);
+    clear_spending(&all);
     tp_path_maker_free(maker);
     return status;
 }

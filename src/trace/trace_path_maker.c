@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/trace_merge.h"
 #include "trace/trace_path_maker.h"
 
 /* --- links ------------------------------------------------------------- */
@@ -50,7 +51,7 @@ static void link_work(struct tp_path_maker *m, struct tp_ordered *scratch)
 /* --- streams ------------------------------------------------------------ */
 
 static struct tp_path_stream stream_of(const struct tp_trace *trace,
-                                    uint32_t event)
+                                       uint32_t event)
 {
     const struct tp_gpu_detail *gpu =
         &trace->events.gpu[trace->events.detail[event]];
@@ -91,21 +92,19 @@ static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
 }
 
 /* Host events by start; those of one lane as the index has them. */
-static void sort_hosts(struct tp_path_maker *m, struct tp_ordered *items,
-                       struct tp_ordered *scratch)
+static enum tp_status sort_hosts(struct tp_path_maker *m, struct tp_error *err)
 {
     const struct tp_trace_index *index = &m->trace->index;
-    for (size_t i = 0; i < index->host_count; i++)
-        items[i] = (struct tp_ordered){start_key(m->trace, index->host[i]),
-                                       index->host[i]};
-    tp_order_sort(items, scratch, index->host_count);
-    for (size_t i = 0; i < index->host_count; i++)
-        m->hosts[i] = items[i].event;
+    if (index->host_count > 0)
+        memcpy(m->hosts, index->host, index->host_count * sizeof *m->hosts);
+    return tp_trace_merge_sort(&m->trace->events, m->hosts, index->host_count,
+                               tp_trace_before_start, err);
 }
 
 /* --- the maker ----------------------------------------------------------- */
 
-static bool allocate(struct tp_path_maker *m)
+/* What work is sorted into, and what is filled from it. */
+static bool allocate_work(struct tp_path_maker *m)
 {
     const struct tp_events *events = &m->trace->events;
     size_t device = m->trace->index.device_count;
@@ -114,14 +113,37 @@ static bool allocate(struct tp_path_maker *m)
     m->stream = calloc(events->count + 1, sizeof *m->stream);
     m->idle = calloc(events->count + 1, sizeof *m->idle);
     m->streams = malloc((device + 1) * sizeof *m->streams);
+    m->around = m->stream;
+    return m->work && m->syncs && m->stream && m->idle && m->streams;
+}
+
+static bool allocate_hosts(struct tp_path_maker *m)
+{
+    const struct tp_events *events = &m->trace->events;
     m->hosts = malloc((m->trace->index.host_count + 1) * sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
-    m->around = malloc((events->count + 1) * sizeof *m->around);
-    if (!m->work || !m->syncs || !m->stream || !m->idle || !m->streams ||
-        !m->hosts || !m->node || !m->around)
+    if (!m->hosts || !m->node)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
+}
+
+/* Sorts what needs keys, with room that is released before more is taken. */
+static bool sort_work(struct tp_path_maker *m)
+{
+    const size_t most =
+        m->trace->index.device_count + m->trace->events.sync_count + 1;
+    struct tp_ordered *items = malloc(most * sizeof *items),
+                      *scratch = malloc(most * sizeof *scratch);
+    const bool ok = items && scratch;
+    if (ok) {
+        link_syncs(m, scratch);
+        link_work(m, scratch);
+        sort_streams(m, items, scratch);
+    }
+    free(items);
+    free(scratch);
+    return ok;
 }
 
 enum tp_status tp_path_maker_new(const struct tp_trace *trace,
@@ -129,28 +151,19 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
                                  struct tp_error *err)
 {
     struct tp_path_maker *m = calloc(1, sizeof *m);
-    size_t most = trace->index.host_count + trace->index.device_count +
-                  trace->events.sync_count + 1;
-    struct tp_ordered *items = malloc(most * sizeof *items),
-                      *scratch = malloc(most * sizeof *scratch);
-    bool ok = m && items && scratch;
+    bool ok = m != NULL;
     if (ok) {
         m->trace = trace;
-        ok = allocate(m);
+        ok = allocate_work(m) && sort_work(m) && allocate_hosts(m) &&
+             sort_hosts(m, err) == TP_OK;
     }
     if (ok) {
-        link_syncs(m, scratch);
-        link_work(m, scratch);
-        sort_streams(m, items, scratch);
-        sort_hosts(m, items, scratch);
         m->last = calloc(m->stream_count + 1, sizeof *m->last);
         m->seen = calloc(m->stream_count + 1, sizeof *m->seen);
         ok = m->last && m->seen;
         for (size_t i = 0; ok && i < m->stream_count; i++)
             m->last[i] = TP_NO_NODE;
     }
-    free(items);
-    free(scratch);
     if (!ok) {
         tp_path_maker_free(m);
         m = NULL;
@@ -170,7 +183,6 @@ void tp_path_maker_free(struct tp_path_maker *m)
     free(m->streams);
     free(m->hosts);
     free(m->node);
-    free(m->around);
     free(m->event);
     free(m->arcs);
     free(m->items);

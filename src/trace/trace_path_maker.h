@@ -49,7 +49,8 @@ struct tp_path_maker {
     int64_t from, to;
     uint32_t *node;       /* [events.count]: its start; +1: its end         */
     uint32_t *around;     /* [events.count] of its host events: the innermost
-                             node around, or TP_NO_EVENT                    */
+                             node around, or TP_NO_EVENT; one array with
+                             `stream`                                       */
     uint32_t *event;      /* [nodes / 2]                                    */
     size_t event_count, event_capacity;
     struct tp_path_arc *arcs;

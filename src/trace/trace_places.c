@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/trace_merge.h"
+
 bool tp_place_is_call(const struct tp_events *events, uint32_t event)
 {
     return events->category[event] == TP_EVENT_RUNTIME ||
@@ -38,23 +40,21 @@ static enum tp_status make_list(const struct tp_trace *trace,
     if (!modules)
         return TP_OK;
     const size_t most = places->count + modules;
-    struct tp_ordered *items = malloc(2 * most * sizeof *items);
     places->owned = true;
     places->list = malloc(most * sizeof *places->list);
     places->parent = malloc((events->count + 1) * sizeof *places->parent);
-    if (!items || !places->list || !places->parent) {
-        free(items);
+    if (!places->list || !places->parent)
         return tp_fail_memory(err);
-    }
     memcpy(places->list, index->host, places->count * sizeof *places->list);
     for (uint32_t i = 0; i < events->count; i++) {
         if (tp_place_is_module(events, i))
             places->list[places->count++] = i;
     }
-    tp_trace_order(events, places->list, most, items, items + most);
-    tp_trace_nest(events, places->list, most, places->parent);
-    free(items);
-    return TP_OK;
+    const enum tp_status status = tp_trace_merge_sort(
+        events, places->list, most, tp_trace_before_nested, err);
+    if (status == TP_OK)
+        tp_trace_nest(events, places->list, most, places->parent);
+    return status;
 }
 
 /* Parents come before children. */

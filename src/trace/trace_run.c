@@ -46,6 +46,7 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 {
     enum tp_status status =
         tp_trace_index_make(&trace->events, &trace->index, err);
+    tp_events_drop_correlation(&trace->events);
     if (status == TP_OK)
         status = tp_trace_lists_make(trace, err);
     if (status == TP_OK)

@@ -44,14 +44,16 @@ struct span {
     int64_t from, to;               /* the window                           */
     int64_t device_from, device_to; /* of the events it launched            */
     int64_t launched;
+    int64_t charged[COSTS];         /* of the window, ns, to each class     */
+    int64_t busy;                   /* of the host's step, ns, the device   */
 };
 
 struct steps_state {
     struct tp_trace *trace;
     struct span *spans;
     size_t count;
-    struct tp_intervals costs[COSTS]; /* disjoint, by priority              */
-    struct tp_intervals busy;         /* device                             */
+    struct tp_intervals costs[COSTS]; /* what is still to be charged        */
+    struct tp_intervals taken;        /* what has been                      */
     struct tp_intervals waits;        /* DataLoader, main lane              */
 };
 
@@ -246,9 +248,6 @@ static enum tp_status add_events(struct steps_state *state, bool device,
         if (cost != COST_NONE) {
             status = tp_intervals_add(&state->costs[cost], from, to, err);
         }
-        if (device && !status) {
-            status = tp_intervals_add(&state->busy, from, to, err);
-        }
         if (cost == COST_DATALOADER && !status &&
             trace->events.lane[event] == index->main_lane) {
             status = tp_intervals_add(&state->waits, from, to, err);
@@ -257,24 +256,66 @@ static enum tp_status add_events(struct steps_state *state, bool device,
     return status;
 }
 
-/* Takes from every class what those before it have. */
-static enum tp_status make_disjoint(struct steps_state *state,
-                                    struct tp_error *err)
+/* Takes what was collected of a class. */
+static enum tp_status take(struct steps_state *state, enum cost cost,
+                           struct tp_error *err)
 {
-    struct tp_intervals taken = {0};
+    struct tp_intervals *set = &state->costs[cost], *taken = &state->taken;
     enum tp_status status = TP_OK;
-    for (int cost = 0; cost < COSTS && !status; cost++) {
-        struct tp_intervals rest = {0};
-        tp_intervals_unite(&state->costs[cost]);
-        status = tp_intervals_subtract(&state->costs[cost], &taken, &rest, err);
-        tp_intervals_clear(&state->costs[cost]);
-        state->costs[cost] = rest;
-        if (!status) {
-            status = tp_intervals_add_all(&taken, &rest, err);
-            tp_intervals_unite(&taken);
-        }
+    tp_intervals_unite(set);
+    if (taken->count == 0) {
+        struct tp_intervals empty = *taken;
+        *taken = *set;
+        *set = empty;
+    } else if (set->count > 0) {
+        status = tp_intervals_add_all(taken, set, err);
     }
-    tp_intervals_clear(&taken);
+    tp_intervals_clear(set);
+    tp_intervals_unite(taken);
+    return status;
+}
+
+/* Charges every window what a class has beyond those before it: what is taken
+ * with it less what was charged already. */
+static enum tp_status charge_class(struct steps_state *state, enum cost cost,
+                                   struct tp_error *err)
+{
+    const enum tp_status status = take(state, cost, err);
+    for (size_t i = 0; i < state->count && !status; i++) {
+        struct span *span = &state->spans[i];
+        int64_t rest =
+            tp_intervals_within(&state->taken, span->from, span->to);
+        for (enum cost before = 0; before < cost; before++) {
+            rest -= span->charged[before];
+        }
+        span->charged[cost] = rest;
+    }
+    return status;
+}
+
+/* Charges the classes in their order, those of the device before what the host
+ * did is collected, so that not all of them are held at once. */
+static enum tp_status charge(struct steps_state *state, struct tp_error *err)
+{
+    enum tp_status status = add_events(state, true, err);
+    for (enum cost cost = 0; cost < COST_COMMUNICATION && !status; cost++) {
+        status = charge_class(state, cost, err);
+    }
+    if (!status) {
+        status = take(state, COST_COMMUNICATION, err);
+    }
+    for (size_t i = 0; i < state->count && !status; i++) {
+        struct span *span = &state->spans[i];
+        span->busy = tp_intervals_within(&state->taken, span->host.from,
+                                         span->host.to);
+    }
+    if (!status) {
+        status = add_events(state, false, err);
+    }
+    tp_intervals_unite(&state->waits);
+    for (enum cost cost = COST_COMMUNICATION; cost < COSTS && !status; cost++) {
+        status = charge_class(state, cost, err);
+    }
     return status;
 }
 
@@ -308,12 +349,11 @@ static struct tp_step_row make_row(const struct steps_state *state,
     const struct tp_step *host = &span->host;
     double us[COSTS], charged = 0;
     for (int cost = 0; cost < COSTS; cost++) {
-        us[cost] = within_us(&state->costs[cost], span->from, span->to);
+        us[cost] = (double)span->charged[cost] / 1e3;
         charged += us[cost];
     }
     const double host_us = (double)(host->to - host->from) / 1e3;
     const double window_us = (double)(span->to - span->from) / 1e3;
-    const double busy_us = within_us(&state->busy, host->from, host->to);
     return (struct tp_step_row){
         .step = host->number,
         .start_us = (double)(host->from - first) / 1e3,
@@ -331,7 +371,7 @@ static struct tp_step_row make_row(const struct steps_state *state,
         .cpu_exec_us = us[COST_CPU_EXEC],
         .other_us = window_us > charged ? window_us - charged : 0,
         .device_events = span->launched,
-        .busy = host_us > 0 ? busy_us / host_us : 0,
+        .busy = host_us > 0 ? (double)span->busy / 1e3 / host_us : 0,
         .steady = 1,
     };
 }
@@ -454,15 +494,7 @@ static enum tp_status make_steps(struct steps_state *state,
     if (!status) {
         assign_device(state);
         find_windows(state);
-        status = add_events(state, true, err);
-    }
-    if (!status) {
-        status = add_events(state, false, err);
-    }
-    if (!status) {
-        tp_intervals_unite(&state->busy);
-        tp_intervals_unite(&state->waits);
-        status = make_disjoint(state, err);
+        status = charge(state, err);
     }
     if (!status) {
         status = make_rows(state, err);
@@ -483,7 +515,7 @@ enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err)
     for (int cost = 0; cost < COSTS; cost++) {
         tp_intervals_clear(&state.costs[cost]);
     }
-    tp_intervals_clear(&state.busy);
+    tp_intervals_clear(&state.taken);
     tp_intervals_clear(&state.waits);
     free(state.spans);
     return status;
