@@ -369,6 +369,8 @@ static enum tp_status scan_values(struct scan *scan)
             return tp_fail_memory(scan->pass.err);
     }
     sum->binned = sum->totals && scan->casts.bins;
+    if (sum->totals)
+        tp_values_foresee(&scan->pass, sum);
     enum tp_status status = feed(scan, &sinks);
     if (status == TP_OK && sum->binned)
         tp_values_from_bins(sum, scan->casts.bins);
@@ -381,6 +383,7 @@ static enum tp_status scan_values(struct scan *scan)
         status = judge_crc(scan);
     if (status == TP_OK)
         finish_values(scan, &ranks, ordered);
+    tp_values_forget(sum);
     free(sum->totals);
     return status;
 }

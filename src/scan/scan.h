@@ -19,7 +19,7 @@
  * One tensor from its storage to its exact numbers. Values of 8 and 16 bits
  * are read once, in pieces that stay in the cache while the container's
  * CRC-32 is verified and codes (and MX blocks) are counted. Wider values are
- * read two or three times, because exact quantiles take digits of the values
+ * read once to three times, because exact quantiles take digits of the values
  * one after another; NVFP4, MX blocks wider than a piece, and statistics by
  * index (where something is to be said of an axis) cost one more reading each.
  * A storage shown only in part, or swapped, is read once more for its checksum.

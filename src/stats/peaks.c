@@ -22,8 +22,10 @@
 #include <immintrin.h>
 #endif
 
-/* Rows whose columns are compared at once. */
-enum { ROWS = 4 };
+enum {
+    ROWS = 4,   /* whose columns are compared at once                      */
+    VECTOR = 16 /* bytes, where nothing wider is known                     */
+};
 
 bool tp_peaks_apply(enum tp_dtype dtype)
 {
@@ -37,40 +39,75 @@ struct tp_peaks tp_peaks_from(const struct tp_peaks *peaks, size_t size,
     return (struct tp_peaks){peaks->top + at * size, peaks->low + at * size};
 }
 
-/* --- one code after the other --------------------------------------------- */
+/* --- codes of one row ------------------------------------------------------ */
 
 /* Functions for codes of one size, of which `I` and `U` are the integers:
- * n codes to as many slices, or all of them to one. */
-#define DEFINE_FOR(size, I, U)                                            \
-    static void peaks_each_##size(const unsigned char *codes, size_t n,   \
-                                  const struct tp_peaks *to)              \
-    {                                                                     \
-        for (size_t i = 0; i < n; i++) {                                  \
-            I code, top;                                                  \
-            U low;                                                        \
-            memcpy(&code, codes + (size) * i, size);                      \
-            memcpy(&top, to->top + (size) * i, size);                     \
-            memcpy(&low, to->low + (size) * i, size);                     \
-            top = code > top ? code : top;                                \
-            low = (U)code > low ? (U)code : low;                          \
-            memcpy(to->top + (size) * i, &top, size);                     \
-            memcpy(to->low + (size) * i, &low, size);                     \
-        }                                                                 \
-    }                                                                     \
-    static void peaks_one_##size(const unsigned char *codes, size_t n,    \
-                                 const struct tp_peaks *to)               \
-    {                                                                     \
-        I code, top;                                                      \
-        U low;                                                            \
-        memcpy(&top, to->top, size);                                      \
-        memcpy(&low, to->low, size);                                      \
-        for (size_t i = 0; i < n; i++) {                                  \
-            memcpy(&code, codes + (size) * i, size);                      \
-            top = code > top ? code : top;                                \
-            low = (U)code > low ? (U)code : low;                          \
-        }                                                                 \
-        memcpy(to->top, &top, size);                                      \
-        memcpy(to->low, &low, size);                                      \
+ * n codes to as many slices, or all of them to one. Vectors are those that any
+ * 64-bit processor has; the last few codes are taken one by one, and those of
+ * 64 bits, which few processors compare in such vectors. */
+#define DEFINE_FOR(size, I, U)                                             \
+    typedef I signed_##size __attribute__((vector_size(VECTOR)));          \
+    typedef U unsigned_##size __attribute__((vector_size(VECTOR)));        \
+    static inline void peaks_step_##size(const unsigned char *codes,       \
+                                         signed_##size *top,               \
+                                         unsigned_##size *low)             \
+    {                                                                      \
+        signed_##size code;                                                \
+        memcpy(&code, codes, VECTOR);                                      \
+        const unsigned_##size bits = (unsigned_##size)code;                \
+        const signed_##size above = code > *top;                           \
+        const unsigned_##size more = (unsigned_##size)(bits > *low);       \
+        *top = (code & above) | (*top & ~above);                           \
+        *low = (bits & more) | (*low & ~more);                             \
+    }                                                                      \
+    static inline void peaks_code_##size(const unsigned char *codes,       \
+                                         const struct tp_peaks *to)        \
+    {                                                                      \
+        I code, top;                                                       \
+        U low;                                                             \
+        memcpy(&code, codes, size);                                        \
+        memcpy(&top, to->top, size);                                       \
+        memcpy(&low, to->low, size);                                       \
+        top = code > top ? code : top;                                     \
+        low = (U)code > low ? (U)code : low;                               \
+        memcpy(to->top, &top, size);                                       \
+        memcpy(to->low, &low, size);                                       \
+    }                                                                      \
+    static void peaks_each_##size(const unsigned char *codes, size_t n,    \
+                                  const struct tp_peaks *to)               \
+    {                                                                      \
+        size_t i = 0;                                                      \
+        for (; (size) < 8 && i + VECTOR / (size) <= n;                     \
+             i += VECTOR / (size)) {                                       \
+            const struct tp_peaks at = tp_peaks_from(to, size, i);         \
+            signed_##size top;                                             \
+            unsigned_##size low;                                           \
+            memcpy(&top, at.top, VECTOR);                                  \
+            memcpy(&low, at.low, VECTOR);                                  \
+            peaks_step_##size(codes + (size) * i, &top, &low);             \
+            memcpy(at.top, &top, VECTOR);                                  \
+            memcpy(at.low, &low, VECTOR);                                  \
+        }                                                                  \
+        for (; i < n; i++) {                                               \
+            const struct tp_peaks at = tp_peaks_from(to, size, i);         \
+            peaks_code_##size(codes + (size) * i, &at);                    \
+        }                                                                  \
+    }                                                                      \
+    static void peaks_one_##size(const unsigned char *codes, size_t n,     \
+                                 const struct tp_peaks *to)                \
+    {                                                                      \
+        signed_##size top = {0};                                           \
+        unsigned_##size low = {0};                                         \
+        size_t i = 0;                                                      \
+        for (; (size) < 8 && i + VECTOR / (size) <= n;                     \
+             i += VECTOR / (size))                                         \
+            peaks_step_##size(codes + (size) * i, &top, &low);             \
+        for (size_t k = 0; k < VECTOR; k += size) {                        \
+            peaks_code_##size((const unsigned char *)&top + k, to);        \
+            peaks_code_##size((const unsigned char *)&low + k, to);        \
+        }                                                                  \
+        for (; i < n; i++)                                                 \
+            peaks_code_##size(codes + (size) * i, to);                     \
     }
 
 DEFINE_FOR(1, int8_t, uint8_t)

@@ -11,7 +11,7 @@
  * Cost: 1 MiB of counters a worker. The first reading is a shift and an
  * increment a value, into two tables in turn; each further one also looks up
  * the group of the value's first 16 bits, or compares 16 values at once with
- * each of the groups. 32-bit values are read twice, 64-bit values three times.
+ * each of the groups. 32-bit values take two readings, 64-bit values three.
  */
 #include "stats/select.h"
 

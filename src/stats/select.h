@@ -19,7 +19,8 @@
  * one counts the next 14 to 18 bits of those keys only that share the digits
  * already known of some wanted one. As soon as few keys do, they are gathered
  * and sorted instead. The seven quantiles of a large tensor lie in seven or
- * eight groups, so 32-bit values are read twice and 64-bit values three times.
+ * eight groups, so 32-bit values are read twice and 64-bit values three times,
+ * unless what a first reading kept stands for them (stats/candidates.h).
  */
 
 enum {
