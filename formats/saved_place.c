@@ -18,9 +18,11 @@
 
 enum { STAR = '*' };
 
-#define BOTH true, true
-#define FOLDER true, false
-#define FILE_ONLY false, true
+#define BOTH true, true, false
+#define FOLDER true, false, false
+#define FILE_ONLY false, true, false
+#define PART true, true, true
+#define PART_FILE false, true, true
 
 const struct tp_place_pattern tp_place_patterns[] = {
     {"*-N-of-N", FILE_ONLY, "transformers: a shard of a model is no rank"},
@@ -50,12 +52,12 @@ const struct tp_place_pattern tp_place_patterns[] = {
     {"*-step-S*", BOTH, ""},
     {"*-step_S*", BOTH, ""},
     {"*-stepS*", BOTH, ""},
-    {"*zero_pp_rank_D_mp_rank_T_*", FILE_ONLY, "DeepSpeed"},
-    {"mp_rank_T_P_X", BOTH, "Megatron-LM: tensors, pipeline, experts"},
-    {"mp_rank_T_P", BOTH, "Megatron-LM: tensors, pipeline"},
-    {"mp_rank_T", BOTH, "Megatron-LM"},
-    {"*mp_rank_T_*_states", FILE_ONLY, "DeepSpeed"},
-    {"layer_N-model_T-*", FILE_ONLY, "DeepSpeed: pipelines"},
+    {"*zero_pp_rank_D_mp_rank_T_*", PART_FILE, "DeepSpeed"},
+    {"mp_rank_T_P_X", PART, "Megatron-LM: tensors, pipeline, experts"},
+    {"mp_rank_T_P", PART, "Megatron-LM: tensors, pipeline"},
+    {"mp_rank_T", PART, "Megatron-LM"},
+    {"*mp_rank_T_*_states", PART_FILE, "DeepSpeed"},
+    {"layer_N-model_T-*", PART_FILE, "DeepSpeed: pipelines"},
     {"tpN_ppN_rankR_pidN", FOLDER, "SGLang"},
     {"__R_N", FILE_ONLY, "torch.distributed.checkpoint"},
     {"rank_R", BOTH, ""},
@@ -76,7 +78,7 @@ const struct tp_place_pattern tp_place_patterns[] = {
     {"*epoch=E*", BOTH, "Lightning: only where no step is said"},
     {"*_epoch_E*", BOTH, ""},
     {"*_epochE*", BOTH, ""},
-    {NULL, false, false, NULL},
+    {NULL, false, false, false, NULL},
 };
 
 /* The number a capital letter of a pattern stands for; TP_PLACE_NUMBERS for
@@ -341,6 +343,28 @@ void tp_saved_place_of(const char *path, bool file,
         tp_saved_place_of_name(path, place, stem);
     tp_saved_place_of_folders(path, &folders);
     tp_saved_place_add(place, &folders);
+}
+
+bool tp_saved_may_name_part(const char *path)
+{
+    const char *name = tp_file_base_name(path);
+    const struct before_numbers numbers =
+        find_numbers(name, name + strlen(name));
+    for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
+         row++) {
+        if (row->part && row->file && may_fit(row->pattern, &numbers, *name))
+            return true;
+    }
+    return false;
+}
+
+bool tp_saved_names_part(const struct tp_saved_place *place)
+{
+    for (int i = TP_PLACE_TENSOR; i < TP_PLACE_NUMBERS; i++) {
+        if (place->number[i] >= 0)
+            return true;
+    }
+    return false;
 }
 
 int64_t tp_saved_rank(const struct tp_saved_place *place)

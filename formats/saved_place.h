@@ -37,7 +37,8 @@ struct tp_saved_place {
  */
 struct tp_place_pattern {
     const char *pattern;
-    bool directory, file; /* where it is looked for */
+    bool directory, file; /* where it is looked for                         */
+    bool part;            /* it says a rank of tensors, pipeline, ...       */
     const char *help;
 };
 
@@ -62,6 +63,12 @@ void tp_saved_place_of_folders(const char *path, struct tp_saved_place *place);
  * tensors and pipeline has no other. */
 void tp_saved_place_add(struct tp_saved_place *place,
                         const struct tp_saved_place *found);
+
+/* Whether a rank of tensors, pipeline, experts or data is said; and, without
+ * going through a name, whether that of a file may say one: false, it does not.
+ */
+bool tp_saved_names_part(const struct tp_saved_place *place);
+bool tp_saved_may_name_part(const char *path);
 
 /* The bytes of the last component of a path without an extension of a file of
  * tensors. */

@@ -30,6 +30,9 @@ struct tp_state {
     bool whole;
     struct tp_state_words_of_all *shared; /* borrowed; NULL: words are those of
                                              the records                   */
+    struct tp_row *row_room; /* borrowed: where its rows go, if they are no
+                                more than this; NULL: they get their own   */
+    size_t row_room_count;
     size_t casts; /* its rows have casts below this of their plan          */
     struct tp_records records; /* done, all of them; sorted by path        */
 };

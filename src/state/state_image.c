@@ -464,6 +464,19 @@ static bool is_place(const struct input *in, int part,
            place->full % unit_of(part) == 0;
 }
 
+/* What the lines say of a part; false: it cannot lie there. */
+static bool find_place(const char *block, const struct input *in, int part,
+                       struct place *place)
+{
+    char name[32], value[64], *end;
+    snprintf(name, sizeof name, "part %s", part_names[part]);
+    line_of(block, name, value);
+    place->offset = strtoull(value, &end, 10);
+    place->size = strtoull(end, &end, 10);
+    place->full = strtoull(end, NULL, 10);
+    return is_place(in, part, place);
+}
+
 /* The parts in the order of their places, which are within the file and do not
  * overlap; false: they are not. */
 static bool order_parts(const char *block, const struct input *in,
@@ -471,14 +484,8 @@ static bool order_parts(const char *block, const struct input *in,
                         int order[TP_STATE_PARTS])
 {
     for (int i = 0; i < TP_STATE_PARTS; i++) {
-        char name[32], value[64], *end;
         int k = i;
-        snprintf(name, sizeof name, "part %s", part_names[i]);
-        line_of(block, name, value);
-        places[i].offset = strtoull(value, &end, 10);
-        places[i].size = strtoull(end, &end, 10);
-        places[i].full = strtoull(end, NULL, 10);
-        if (!is_place(in, i, &places[i]))
+        if (!find_place(block, in, i, &places[i]))
             return false;
         for (;
              k > 0 && places[order[k - 1]].offset + places[order[k - 1]].size >
@@ -574,15 +581,39 @@ enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
     return status;
 }
 
-bool tp_state_image_holds_traces(const char *path)
+/* The first lines of what begins as a state does; false: nothing does. */
+static bool peek(const char *path, char block[BLOCK + 1], uint64_t *size)
 {
-    char block[BLOCK + 1] = "", holds[64] = "";
+    struct stat info;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    memset(block, 0, BLOCK + 1);
     if (fd < 0)
         return false;
-    if (pread(fd, block, BLOCK, 0) > 0 &&
-        strncmp(block, first_line, strlen(first_line)) == 0)
-        line_of(block, "holds", holds);
+    const bool begins = fstat(fd, &info) == 0 &&
+                        pread(fd, block, BLOCK, 0) > 0 &&
+                        strncmp(block, first_line, strlen(first_line)) == 0;
+    *size = begins ? (uint64_t)info.st_size : 0;
     close(fd);
+    return begins;
+}
+
+bool tp_state_image_holds_traces(const char *path)
+{
+    char block[BLOCK + 1], holds[64];
+    uint64_t size;
+    if (!peek(path, block, &size))
+        return false;
+    line_of(block, "holds", holds);
     return strcmp(holds, "traces") == 0;
+}
+
+size_t tp_state_image_rows(const char *path)
+{
+    char block[BLOCK + 1];
+    struct input in = {.fd = -1};
+    struct place place;
+    if (!peek(path, block, &in.end) ||
+        !find_place(block, &in, TP_STATE_ROWS, &place))
+        return 0;
+    return (size_t)(place.full / unit_of(TP_STATE_ROWS));
 }

@@ -35,6 +35,10 @@ enum tp_status tp_state_image_write(const char *path,
  * read. */
 bool tp_state_image_holds_traces(const char *path);
 
+/* How many rows of tensors a file says it has; 0 where it cannot be read. What
+ * is read then may be others. */
+size_t tp_state_image_rows(const char *path);
+
 /*
  * Reads a file; what rows point to goes to the arena. TP_E_NOT_FOUND: it is not
  * there. TP_E_UNSUPPORTED: it is no state, or one of other inputs, of another

@@ -50,6 +50,29 @@ static void load_state(void *context, size_t index, unsigned worker)
     }
 }
 
+/* One array for the rows of all states, so that joining them puts them in order
+ * where they are. Its pages are touched by who reads a state. Where there is no
+ * memory for it, or a state has more rows than it said, it gets its own. */
+static void make_row_room(struct tp_state_merge *merge)
+{
+    struct tp_records *records = &merge->records;
+    size_t all = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        struct tp_state *state = &merge->states[i];
+        state->row_room_count = tp_state_image_rows(merge->paths[i]);
+        if (state->row_room_count > UINT32_MAX - all)
+            return;
+        all += state->row_room_count;
+    }
+    records->all_rows = calloc(all + 1, sizeof *records->all_rows);
+    records->all_row_count = records->all_rows ? all : 0;
+    struct tp_row *next = records->all_rows;
+    for (size_t i = 0; i < merge->count && next; i++) {
+        merge->states[i].row_room = next;
+        next += merge->states[i].row_room_count;
+    }
+}
+
 enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
                                    const struct tp_state_merge_from *from,
                                    struct tp_pool *pool, struct tp_error *err)
@@ -64,6 +87,7 @@ enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
     if (!l.errors || !l.images || !merge->states || !merge->arenas)
         status = tp_fail_memory(err);
     merge->count = status == TP_OK ? from->count : 0;
+    make_row_room(merge);
     tp_pool_for(pool, merge->count, load_state, &l);
     for (size_t i = 0; i < merge->count && status == TP_OK; i++) {
         const struct tp_state *state = &merge->states[i];

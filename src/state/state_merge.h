@@ -10,12 +10,12 @@
 
 /* Many states become the records of one run. All-zero bytes are none. */
 struct tp_state_merge {
-    struct tp_state *states;  /* [count]: own the rows of the records     */
+    struct tp_state *states;  /* [count]                                  */
     struct tp_arena *arenas;  /* [count]: and what these point to         */
     const char *const *paths; /* [count], borrowed                        */
     size_t count;
     struct tp_state_words_of_all words;
-    struct tp_records records; /* of all, by path                          */
+    struct tp_records records; /* of all, by path, with all rows           */
     size_t casts;              /* as that of a state                       */
     size_t twice;              /* files that were in several states        */
     const char *first_twice;

@@ -353,13 +353,15 @@ static enum tp_status read_records(struct reader *r)
     const size_t rows = rest_of(r, TP_STATE_ROWS);
     const size_t skipped = rest_of(r, TP_STATE_SKIPPED);
     const size_t count = rest_of(r, TP_STATE_FILES);
-    records->all_rows = calloc(rows + 1, sizeof *records->all_rows);
+    struct tp_row *into =
+        rows <= r->state->row_room_count ? r->state->row_room : NULL;
+    if (!into)
+        into = records->all_rows = calloc(rows + 1, sizeof *into);
     records->all_skipped = calloc(skipped + 1, sizeof *records->all_skipped);
     records->items = calloc(count + 1, sizeof *records->items);
-    if (!records->all_rows || !records->all_skipped || !records->items)
+    if (!into || !records->all_skipped || !records->items)
         return tp_fail_memory(r->err);
-    enum tp_status status =
-        read_structs(r, TP_STATE_ROWS, records->all_rows, rows);
+    enum tp_status status = read_structs(r, TP_STATE_ROWS, into, rows);
     if (status == TP_OK)
         status =
             read_structs(r, TP_STATE_SKIPPED, records->all_skipped, skipped);
@@ -373,8 +375,8 @@ static enum tp_status read_records(struct reader *r)
         if (record->row_count > rows - row ||
             record->skipped_count > skipped - skip)
             return fail(r, "the number of its rows");
-        status = read_record(r, &records->all_rows[row],
-                             &records->all_skipped[skip], record);
+        status =
+            read_record(r, &into[row], &records->all_skipped[skip], record);
         if (status == TP_OK && i && strcmp(record[-1].path, record->path) > 0)
             status = fail(r, "the order of its files");
         row += record->row_count;

@@ -36,10 +36,17 @@ static size_t parent_length(const char *path, size_t length)
     return length > 0 ? length - 1 : 0;
 }
 
+/* Bytes of the path of the directory of a file; 0: it has none. */
+static size_t directory_length(const char *file)
+{
+    const size_t length = (size_t)(tp_file_base_name(file) - file);
+    return length > 0 ? length - 1 : 0;
+}
+
 static bool same_directory(const char *a, const char *b)
 {
-    size_t length = parent_length(a, strlen(a));
-    return length == parent_length(b, strlen(b)) && !memcmp(a, b, length);
+    const size_t length = directory_length(a);
+    return length == directory_length(b) && !memcmp(a, b, length);
 }
 
 /* Bytes of the path of the directory above that of a file, if the file is among
@@ -47,7 +54,7 @@ static bool same_directory(const char *a, const char *b)
 static size_t dump_length(const char *file)
 {
     static const char tensors[] = "/dump_tensor_data";
-    const size_t own = parent_length(file, strlen(file));
+    const size_t own = directory_length(file);
     const size_t tail = sizeof tensors - 1;
     return own > tail && !memcmp(file + own - tail, tensors, tail) ? own - tail
                                                                    : 0;

@@ -4,7 +4,8 @@
  * record already; here is what takes all of them, so that the records of
  * several machines, or days, give the run that one reading would have given:
  * the order of rows, what is missing of files that belong together, ranks of
- * processes, and ordinals. Cost: a copy of each row, and a sort for ordinals.
+ * processes, and ordinals. Cost: a copy of each row, but for those of one
+ * array, which are put in order where they are, and a sort for ordinals.
  */
 #include "tensors/join.h"
 
@@ -51,8 +52,8 @@ static void add_totals(struct tp_run *run, const struct tp_record *record)
     run->skipped_count += record->skipped_count;
     run->files_ignored += record->ignored;
     /* a name that stands for several files is none */
-    run->files_read += !record->ignored &&
-                       tp_format_claims(record->path) != TP_NAME_PATTERN;
+    run->files_read +=
+        !record->ignored && tp_format_claims(record->path) != TP_NAME_PATTERN;
     run->files_empty += record->empty;
     run->bytes_read += record->ignored ? 0 : record->size;
 }
@@ -143,6 +144,72 @@ static struct tp_row *sole_rows(const struct tp_run *run,
     return NULL;
 }
 
+/* Whether the rows of all records are of the array of those that were loaded
+ * together. */
+static bool are_together(const struct tp_records *records)
+{
+    const uintptr_t first = (uintptr_t)records->all_rows;
+    const uintptr_t end =
+        first + records->all_row_count * sizeof *records->all_rows;
+    bool together = records->all_row_count > 0;
+    for (size_t i = 0; i < records->count && together; i++) {
+        const struct tp_record *record = &records->items[i];
+        const uintptr_t its = (uintptr_t)record->rows;
+        together = record->row_count == 0 || (its >= first && its < end);
+    }
+    return together;
+}
+
+/* The place of each row of the array in the run; behind all those that are of
+ * no record, since a file was in two states. */
+static void find_places(const struct tp_run *run, struct tp_records *records,
+                        size_t *places)
+{
+    size_t row = 0, aside = run->row_count;
+    size_t rest = run->row_count + run->aside_count;
+    for (size_t i = 0; i < records->all_row_count; i++)
+        places[i] = SIZE_MAX;
+    for (size_t i = 0; i < records->count; i++) {
+        struct tp_record *record = &records->items[i];
+        for (size_t j = 0; j < record->row_count; j++) {
+            struct tp_row *its = &record->rows[j];
+            its->source = i;
+            places[its - records->all_rows] = its->aside ? aside++ : row++;
+        }
+        record->rows = NULL;
+        record->row_count = 0;
+    }
+    for (size_t i = 0; i < records->all_row_count; i++)
+        places[i] = places[i] == SIZE_MAX ? rest++ : places[i];
+}
+
+/* Rows that are all of one array, each put in its place by an exchange; NULL:
+ * they are not, or there is no memory to say where they go. */
+static struct tp_row *order_rows(const struct tp_run *run,
+                                 struct tp_records *records)
+{
+    struct tp_row *rows = records->all_rows;
+    size_t *places = are_together(records)
+                         ? malloc(records->all_row_count * sizeof *places)
+                         : NULL;
+    if (!places)
+        return NULL;
+    find_places(run, records, places);
+    for (size_t i = 0; i < records->all_row_count; i++) {
+        while (places[i] != i) {
+            const size_t to = places[i];
+            const struct tp_row row = rows[to];
+            rows[to] = rows[i];
+            rows[i] = row;
+            places[i] = places[to];
+            places[to] = to;
+        }
+    }
+    free(places);
+    records->all_rows = NULL;
+    return rows;
+}
+
 static enum tp_status take_rows(struct tp_run *run, struct tp_records *records,
                                 struct tp_error *err)
 {
@@ -150,6 +217,8 @@ static enum tp_status take_rows(struct tp_run *run, struct tp_records *records,
         add_totals(run, &records->items[i]);
     run->row_count -= run->aside_count;
     run->rows = sole_rows(run, records);
+    if (!run->rows)
+        run->rows = order_rows(run, records);
     if (!run->rows)
         run->rows =
             calloc(run->row_count + run->aside_count + 1, sizeof *run->rows);

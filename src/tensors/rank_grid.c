@@ -26,7 +26,9 @@ struct folders {
     struct tp_saved_place place;
 };
 
-/* What the name of a file says, with its folders. */
+/* What the name of a file says, with its folders, about ranks of parts: of
+ * thousands of files of a dump nothing, which is seen without going through
+ * their names. */
 static struct tp_saved_place place_of_file(const char *file,
                                            struct folders *last)
 {
@@ -39,6 +41,8 @@ static struct tp_saved_place place_of_file(const char *file,
         last->file = file;
         last->length = length;
     }
+    if (!tp_saved_names_part(&last->place) && !tp_saved_may_name_part(file))
+        return last->place;
     tp_saved_place_of_name(file, &place, &stem);
     tp_saved_place_add(&place, &last->place);
     return place;

@@ -57,6 +57,7 @@ struct tp_records {
     struct tp_record *parts; /* of files that several processes read       */
     size_t part_count, part_capacity;
     struct tp_row *all_rows; /* of records that were loaded together       */
+    size_t all_row_count;    /* room of them                               */
     struct tp_skipped *all_skipped;
     const char **problems; /* of finding files: sentences                  */
     size_t problem_count, problem_capacity;

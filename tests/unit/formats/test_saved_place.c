@@ -103,3 +103,49 @@ Test(saved_place, each_row_is_reached)
                   numbers);
     }
 }
+
+/* What a name says of parts is never missed by the quick look, which spares the
+ * names of dumps. */
+Test(saved_place, parts_are_not_missed)
+{
+    static const char *const spared[] = {
+        "logs/20260115_100006_0059_iter003_attention_L3_forward_pre_FA_hifp8_"
+        "rank00_sample000_group000_value.pt",
+        "rank_3/model-00002-of-00005.pt", "hidden_rank2.pt", "layers/17.pt"};
+    size_t said = 0;
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        struct tp_saved_place place;
+        size_t stem;
+        tp_saved_place_of_name(examples[i].path, &place, &stem);
+        if (!tp_saved_names_part(&place))
+            continue;
+        cr_expect(tp_saved_may_name_part(examples[i].path), "%s",
+                  examples[i].path);
+        said++;
+    }
+    cr_expect(said == 2, "%zu names of parts", said);
+    for (size_t i = 0; i < sizeof spared / sizeof *spared; i++)
+        cr_expect(!tp_saved_may_name_part(spared[i]), "%s", spared[i]);
+}
+
+Test(saved_place, each_row_of_parts_is_looked_at)
+{
+    size_t parts = 0;
+    for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
+         row++) {
+        char path[128];
+        size_t length = 0;
+        for (const char *at = row->pattern; *at; at++)
+            path[length++] = *at == '*'                ? 'x'
+                             : strchr("SERTPXDN", *at) ? '7'
+                                                       : *at;
+        strcpy(path + length, ".pt");
+        cr_expect(row->part == (strpbrk(row->pattern, "TPXD") != NULL), "%s",
+                  row->pattern);
+        if (!row->part || !row->file)
+            continue;
+        cr_expect(tp_saved_may_name_part(path), "%s", path);
+        parts++;
+    }
+    cr_expect(parts >= 6, "%zu rows", parts);
+}
