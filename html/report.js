@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_evidence.js leads from findings to rows,
- * report_tensors.js and report_traces.js have what only pages of tensors and of
- * traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
+ * each finding; report_evidence.js leads from findings to rows, report_map.js
+ * draws the map, report_tensors.js, report_calls.js and report_traces.js have
+ * what only pages of tensors, of calls in dumps and of traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
  * and are unpacked when their table is opened. Only rows that can be seen are in
  * the document, so that 50 000 of them scroll; without this script the first
  * rows of each table stand there.
@@ -33,6 +33,15 @@ function draw(name, props, ...children) {
   node.append(...children);
   return node;
 }
+
+/* Numbers that JSON cannot say are words. */
+function number(cell) {
+  if (cell === 'inf') return Infinity;
+  if (cell === '-inf') return -Infinity;
+  return typeof cell === 'number' ? cell : NaN;
+}
+
+const distinct = (values) => [...new Set(values)];
 
 function shown(value) {
   if (value === null) return '';
@@ -385,11 +394,15 @@ async function filter(name, words, by) {
 /* As wide as has room, so that letters keep their size. */
 const widthOf = (place) => Math.max(260, Math.min(640, place.clientWidth || 640));
 
+/* Infinite values stand above all others. `over` is what the points are of. */
 function chart(points, finding, width) {
-  const height = 180, left = 70, bottom = 24, top = 10;
-  const values = points.map((p) => p[1]);
+  const over = finding.over || 'iteration';
+  const infinite = points.some((p) => !Number.isFinite(p[1]));
+  const height = 180, left = 70, bottom = 24, top = infinite ? 28 : 10;
+  const values = points.map((p) => p[1]).filter(Number.isFinite);
   const base = finding.baseline;
   if (base !== null) values.push(base);
+  if (!values.length) values.push(1);
   const positive = values.filter((v) => v > 0);
   const least = Math.min(...values), most = Math.max(...values);
   const log = positive.length === values.length && most > 30 * least;
@@ -397,9 +410,10 @@ function chart(points, finding, width) {
   const low = map(least), span = map(most) - low || 1;
   const from = points[0][0], steps = points[points.length - 1][0] - from || 1;
   const x = (i) => left + (i - from) / steps * (width - left - 15);
-  const y = (v) => height - bottom - (map(v) - low) / span * (height - bottom - top);
+  const y = (v) => Number.isFinite(v)
+      ? height - bottom - (map(v) - low) / span * (height - bottom - top) : 10;
   const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
-  svg.append(draw('title', {}, `${finding.metric} over iterations`));
+  svg.append(draw('title', {}, `${finding.metric} over ${over}s`));
   if (base !== null) {
     svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
                              class: 'axis', 'stroke-dasharray': '4 3'}));
@@ -411,7 +425,8 @@ function chart(points, finding, width) {
       points: points.map((p) => `${x(p[0])},${y(p[1])}`).join(' ')}));
   for (const [i, v] of points) {
     const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
-    dot.append(draw('title', {}, `iteration ${i}: ${shown(v)}`));
+    dot.append(draw('title', {}, `${over} ${i}: ${Number.isFinite(v) ? shown(v) : '∞'}` +
+        (finding.name ? `, ${finding.name(i)}` : '')));
     svg.append(dot);
     if (i === finding.iteration) {
       svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}));
@@ -419,9 +434,10 @@ function chart(points, finding, width) {
                                y: y(v) + 14}, finding.words.first));
     }
   }
+  if (infinite) svg.append(draw('text', {x: left - 14, y: 14}, '∞'));
   svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
   svg.append(draw('text', {x: 2, y: y(least)}, shown(least)));
-  svg.append(draw('text', {x: left, y: height - 6}, `iteration ${from}`));
+  svg.append(draw('text', {x: left, y: height - 6}, `${over} ${from}`));
   svg.append(draw('text', {x: width - 15, y: height - 6, 'text-anchor': 'end'},
                   String(points[points.length - 1][0])));
   if (log) svg.append(draw('text', {x: 2, y: height - 6}, 'log scale'));
@@ -438,6 +454,7 @@ async function enrich(node) {
   await evidence.add(place, of);
   await addSeries(place, of, Number(node.dataset.row));
   if (tensors) await tensors.distribution(place, Number(node.dataset.row));
+  if (calls) await calls.around(place, of);
 }
 
 /* The rows of a table that are of one finding, in their order; they stand by
@@ -497,11 +514,15 @@ function name() {
                head.textContent.split(':')[0])));
 }
 
+const heat = mapPage({make, number, distinct, CELLS_MOST, narrow, name, bands,
+    scope: () => scope, onWiden: (tell) => widened.push(tell),
+    onPrint: (tell) => printed.push(tell)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
-    CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
-    name, bands, onWiden: (tell) => widened.push(tell),
-    onPrint: (tell) => printed.push(tell),
+    number, distinct, widthOf, ofFinding, map: heat,
     replaceView: (name, view) => views.set(name, view)});
+const main = ['calls', 'replay'].find((name) => section_of(name));
+const calls = main && callPage({main, make, shown, load, number, distinct, chart,
+    widthOf, map: heat});
 
 for (const node of document.querySelectorAll('details[data-table]')) {
   const name = node.dataset.table;

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-cmOf1B0Mc6ZXb7rIchCtEKihPc+MmJxxe+m1zEynBd8="
+    "sha256-Ocd9e/CCvogijxVm0fMhqHmOcpfhQ6RRUgg0tCybXrk="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-DGMBL2izw4CGFhs8n66U+eNl0aeJGsZy7VGDvrUHNFI="
+    "sha256-z/OALb9zGX0V2tBMb8iejppgWEhOzATE321L0o0v0uk="
 
 #endif

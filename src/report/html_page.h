@@ -34,7 +34,10 @@ struct tp_html_page {
     size_t found;            /* findings                                   */
     const char *script;      /* that the last one is in; borrowed while the
                                 findings are added                         */
-    bool tensors;            /* there are some, of which a map is drawn     */
+    const struct tp_table *its_files; /* of findings, by finding; borrowed
+                                         while these are added; NULL: none  */
+    size_t file_row;         /* of these, of the next finding               */
+    bool map;                /* tensors or calls, of which one is drawn     */
     bool formats;            /* formats were simulated                     */
     bool judged;             /* there is a table of findings, if empty     */
 };
@@ -74,7 +77,8 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
                                 const struct tp_table *table,
                                 struct tp_error *err);
 
-/* The same of several, one after the other; they are packed by a pool. */
+/* The same of several, one after the other; they are packed by a pool. Findings
+ * then lead to the files of the one called "finding_files", if it is there. */
 enum tp_status tp_html_page_add_all(struct tp_html_page *page,
                                     const struct tp_table *tables, size_t count,
                                     struct tp_pool *pool, struct tp_error *err);
