@@ -250,11 +250,13 @@ function addChart(place, list, by, own, [column, words]) {
       .filter(([, value]) => !Number.isNaN(value));
   const names = new Map(list.map((call) => [call[by], call.name]));
   const values = distinct(points.map(([, value]) => value));
+  const told = (value) => Number.isFinite(value) ? shown(value) : '∞';
   if (points.length < 2) return false;
   const caption = by === 'order' ? `${words}, call by call` : `${words}, of this call by ${by}`;
-  if (values.length === 1)
-    place.append(make('p', {class: 'soft'}, `${caption}: ` +
-        `${Number.isFinite(values[0]) ? shown(values[0]) : '∞'} in all ${points.length}.`));
+  const line = (text) => place.append(make('p', {class: 'soft'}, `${caption}: ${text}.`));
+  if (values.length === 1) line(`${told(values[0])} in all ${points.length}`);
+  else if (by !== 'order' && points.length === 2) /* two points are no course */
+    line(points.map(([at, value]) => `${told(value)} in ${by} ${at}`).join(', '));
   else place.append(make('figure', {class: 'shares'}, make('figcaption', {}, caption),
       page.chart(points, {metric: words, baseline: null, iteration: own[by],
           over: by === 'order' ? 'call' : by, name: by === 'order' ? (i) => names.get(i) : null,
@@ -262,16 +264,22 @@ function addChart(place, list, by, own, [column, words]) {
   return true;
 }
 
+/* The call of a finding, by its place or, of one that a side lacks, its name. */
+function ownOf(of) {
+  const name = of('name') || '';
+  const is = (call) => name === call.name || name.startsWith(`${call.name}.`);
+  const found = of('order') === null ? calls.filter(is)
+      : byOrder.get(keyOf({step: of('step'), rank: of('rank'), order: of('order')})) || [];
+  return found.find(is) || found[0];
+}
+
 /* The finding's call among those before and behind it, and in all steps. */
 async function around(place, of) {
   await read();
-  const wanted = {step: of('step'), rank: of('rank'), order: of('order')};
   const lack = (words) => place.append(make('p', {class: 'soft'}, `No chart of it: ${words}.`));
   const charted = table && CHARTED.find(([column]) => table.at.has(column));
-  if (wanted.order === null || !charted) return lack('it is about no call');
-  const name = of('name') || '';
-  const found = byOrder.get(keyOf(wanted)) || [];
-  const own = found.find((call) => name.startsWith(call.name)) || found[0];
+  const own = charted && ownOf(of);
+  if (!charted || (!own && of('order') === null)) return lack('it is about no call');
   if (!own) return lack(table.total > table.rows.length
       ? 'its call is beyond the rows that are in this page' : 'its call was not looked at');
   const near = calls.filter((call) => call.step === own.step && call.rank === own.rank &&

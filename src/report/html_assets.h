@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-Ocd9e/CCvogijxVm0fMhqHmOcpfhQ6RRUgg0tCybXrk="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-z/OALb9zGX0V2tBMb8iejppgWEhOzATE321L0o0v0uk="
+    "sha256-AyglsjofSHnwJeV2owxRJVTp5RIQcdoqG6bCPi4208w="
 
 #endif

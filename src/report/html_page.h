@@ -62,7 +62,7 @@ enum {
      * others, so that with scripts, first rows and the report's text the page
      * of a run of some 10^4 tensors stays below 5 MB */
     TP_HTML_PACKED_MAIN = 12 << 20,
-    TP_HTML_PACKED = 11 << 18,
+    TP_HTML_PACKED = 21 << 17,
     /* findings that are listed: at 1.5 kB each they take 3 MB at most, and
      * nobody reads more one by one */
     TP_HTML_FINDINGS = 2000
