@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_evidence.js leads from findings to rows,
- * report_tensors.js and report_traces.js have what only pages of tensors and of
- * traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
+ * each finding; report_evidence.js leads from findings to rows, report_map.js
+ * draws the map, report_tensors.js, report_calls.js and report_traces.js have
+ * what only pages of tensors, of calls in dumps and of traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
  * and are unpacked when their table is opened. Only rows that can be seen are in
  * the document, so that 50 000 of them scroll; without this script the first
  * rows of each table stand there.
@@ -35,6 +35,15 @@ function draw(name, props, ...children) {
   return node;
 }
 const keys = chartKeys(make);
+
+/* Numbers that JSON cannot say are words. */
+function number(cell) {
+  if (cell === 'inf') return Infinity;
+  if (cell === '-inf') return -Infinity;
+  return typeof cell === 'number' ? cell : NaN;
+}
+
+const distinct = (values) => [...new Set(values)];
 
 function shown(value) {
   if (value === null) return '';
@@ -413,11 +422,15 @@ const alongLine = (left, right, y) => [0, .25, .5, .75, 1].flatMap((share) =>
 const around = (x, y, long) => [14, -10, 26, -22, 38, -34].flatMap((by) =>
     [x + 10, x - 10 - long, x - long / 2].map((from) => [from, y + by]));
 
+/* Infinite values stand above all others. `over` is what the points are of. */
 function chart(points, finding, width) {
-  const height = 180, bottom = 24, top = 10;
-  const values = points.map((p) => p[1]);
+  const over = finding.over || 'iteration';
+  const infinite = points.some((p) => !Number.isFinite(p[1]));
+  const height = 180, bottom = 24, top = infinite ? 28 : 10;
+  const values = points.map((p) => p[1]).filter(Number.isFinite);
   const base = finding.baseline;
   if (base !== null) values.push(base);
+  if (!values.length) values.push(1);
   const positive = values.filter((v) => v > 0);
   const least = Math.min(...values), most = Math.max(...values);
   const left = Math.max(70, 10 + keys.LETTER *
@@ -427,7 +440,8 @@ function chart(points, finding, width) {
   const low = map(least), span = map(most) - low || 1;
   const from = points[0][0], steps = points[points.length - 1][0] - from || 1;
   const x = (i) => left + (i - from) / steps * (width - left - 15);
-  const y = (v) => height - bottom - (map(v) - low) / span * (height - bottom - top);
+  const y = (v) => Number.isFinite(v)
+      ? height - bottom - (map(v) - low) / span * (height - bottom - top) : 10;
   const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
   const places = points.map(([i, v]) => [x(i), y(v)]), boxes = keys.taken(places, 4);
   const axis = {left, right: width, top: height - bottom - 1, bottom: height};
@@ -436,14 +450,15 @@ function chart(points, finding, width) {
                               [...boxes, axis], width);
     return draw('text', {class: 'label', x: u, y: v}, words);
   };
-  svg.append(draw('title', {}, `${finding.metric} over iterations`));
+  svg.append(draw('title', {}, `${finding.metric} over ${over}s`));
   svg.append(draw('path', {class: 'axis', fill: 'none',
       d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
   svg.append(draw('polyline', {class: 'line',
       points: places.map((at) => at.join(',')).join(' ')}));
   for (const [i, v] of points) {
     const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
-    dot.append(draw('title', {}, `iteration ${i}: ${shown(v)}`));
+    dot.append(draw('title', {}, `${over} ${i}: ${Number.isFinite(v) ? shown(v) : '∞'}` +
+        (finding.name ? `, ${finding.name(i)}` : '')));
     svg.append(dot);
     if (i !== finding.iteration) continue;
     const {first} = finding.words;
@@ -458,9 +473,10 @@ function chart(points, finding, width) {
                label(baseline, alongLine(left, width - 15 - baseline.length * keys.LETTER,
                                          y(base))));
   }
+  if (infinite) svg.append(draw('text', {x: left - 14, y: 14}, '∞'));
   svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
   svg.append(draw('text', {x: 2, y: y(least)}, shown(least)));
-  svg.append(draw('text', {x: left, y: height - 6}, `iteration ${from}`));
+  svg.append(draw('text', {x: left, y: height - 6}, `${over} ${from}`));
   svg.append(draw('text', {x: width - 15, y: height - 6, 'text-anchor': 'end'},
                   String(points[points.length - 1][0])));
   if (log) svg.append(draw('text', {x: 2, y: height - 6}, 'log scale'));
@@ -477,6 +493,7 @@ async function enrich(node) {
   await evidence.add(place, of);
   await addSeries(place, of, Number(node.dataset.row));
   if (tensors) await tensors.distribution(place, Number(node.dataset.row));
+  if (calls) await calls.around(place, of);
 }
 
 /* The rows of a table that are of one finding, in their order; they stand by
@@ -538,11 +555,15 @@ function name() {
                head.textContent.split(':')[0])));
 }
 
+const heat = mapPage({make, number, distinct, CELLS_MOST, narrow, name, bands,
+    scope: () => scope, onWiden: (tell) => widened.push(tell),
+    onPrint: (tell) => printed.push(tell)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
-    CELLS_MOST, widthOf, narrow, ofFinding, scope: () => scope,
-    name, bands, onWiden: (tell) => widened.push(tell),
-    onPrint: (tell) => printed.push(tell),
+    number, distinct, widthOf, ofFinding, map: heat,
     replaceView: (name, view) => views.set(name, view)});
+const main = ['calls', 'replay'].find((name) => section_of(name));
+const calls = main && callPage({main, make, shown, load, number, distinct, chart,
+    widthOf, map: heat});
 
 for (const node of document.querySelectorAll('details[data-table]')) {
   const name = node.dataset.table;

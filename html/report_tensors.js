@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What only pages of dumped tensors have: how the elements of a finding's
- * tensor are distributed, before and at its iteration; a map of layers or
- * modules over iterations, whose cells narrow all that stands below; and what
- * each number format would cost each place. `page` are the tools of report.js,
+ * tensor are distributed, before and at its iteration; what its map is of:
+ * layers or modules over iterations; and what each number format would cost
+ * each place. `page` are the tools of report.js,
  * which calls this once.
  */
 function tensorPage(page) {
-const {make, draw, shown, load, View} = page;
-const MODULES_MOST = 60, NAME_MOST = 32, NONE = 'none';
-
-/* Numbers that JSON cannot say are words. */
-function number(cell) {
-  if (cell === 'inf') return Infinity;
-  if (cell === '-inf') return -Infinity;
-  return typeof cell === 'number' ? cell : NaN;
-}
-
-const distinct = (values) => [...new Set(values)];
+const {make, draw, shown, load, View, number, distinct} = page;
 
 /* --- distributions --------------------------------------------------------- */
 
@@ -153,29 +143,18 @@ async function distribution(place, finding) {
   if (sets.size) place.append(histogram([...sets.values()], page.widthOf(place)));
 }
 
-/* --- the map ------------------------------------------------------------------ */
+/* --- what the map is of -------------------------------------------------------- */
 
-/* A way to name the rows or the columns of the map: `of` gives the name of a
- * row of a table that has the axis' label. */
-const plainAxis = (label, words) =>
-    ({label, words, of: (cell) => cell === '' ? null : cell});
-
-/* Modules, as deep as there are few enough of them. */
-function moduleAxis(modules) {
-  const above = (name, depth) => name.split('.').slice(0, depth).join('.');
-  let depth = 1;
-  while (depth < 12 && distinct(modules.map((name) => above(name, depth + 1))).length <=
-             MODULES_MOST)
-    depth++;
-  return {label: 'module', words: 'module', of: (cell) => cell ? above(cell, depth) : null};
-}
-
-function namesOf(table, axis) {
-  const at = table.at.get(axis.label);
-  const names = distinct(table.rows.map((row) => axis.of(row[at])))
-      .filter((name) => name !== null && name !== '');
-  const text = names.some((name) => typeof name !== 'number');
-  return names.sort(text ? undefined : (a, b) => a - b);
+/* An axis of the map: names of the rows of a table that has the label. */
+function axisOf(table, label, words, more) {
+  const plain = (cell) => cell === '' ? null : cell;
+  const axis = {id: label, words, cell: plain, ...more};
+  axis.of = (other) => {
+    const at = other.at.get(label);
+    return at === undefined ? null : (row) => axis.cell(row[at]);
+  };
+  axis.names = page.map.sorted(table.rows.map(axis.of(table)));
+  return axis;
 }
 
 /* The table, once it is there. */
@@ -186,9 +165,8 @@ let findings = null;
  * NULL: the table has neither. */
 function scopeOf(tensors, wanted) {
   const hold = (table, row) => wanted.every(({axis, name}) =>
-      !table.at.has(axis.label) || axis.of(row[table.at.get(axis.label)]) === name);
-  const words = (list) =>
-      list.map(({axis, name}) => `${axis.words} ${name ?? NONE}`).join(', ');
+      !table.at.has(axis.id) || axis.of(table)(row) === name);
+  const words = page.map.words;
   return {
     words: words(wanted),
     of: (table) => {
@@ -197,7 +175,7 @@ function scopeOf(tensors, wanted) {
         return {words: words(wanted), holds: (row) =>
             findings.rows[row[its]] !== undefined && hold(findings, findings.rows[row[its]])};
       /* groups by something else have no layer either */
-      const known = wanted.filter(({axis, name}) => table.at.has(axis.label) &&
+      const known = wanted.filter(({axis, name}) => table.at.has(axis.id) &&
           (name !== null || !table.at.has('group_by')));
       if (known.length)
         return {words: words(known), holds: (row) => hold(table, row)};
@@ -208,8 +186,6 @@ function scopeOf(tensors, wanted) {
   };
 }
 
-const WORST = ['', 'low', 'medium', 'high'];
-
 /* Of the rows that are of one cell. `low`: the least is the worst. */
 async function measures(tensors) {
   const plain = (name, words, more) => tensors.at.has(name) &&
@@ -217,10 +193,7 @@ async function measures(tensors) {
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
   const list = [];
   findings = await load('findings');
-  if (findings)
-    list.push({id: 'finding', words: 'findings: the worst and how many', table: findings,
-        severity: true, values: () => findings.rows.map((row) => [row,
-            Math.max(1, WORST.indexOf(row[findings.at.get('severity')]))])});
+  if (findings) list.push(page.map.ofFindings(findings, (row) => row));
   list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
             plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
             plain('underflow_ratio', 'underflow: largest share of elements', {log: true}));
@@ -229,8 +202,7 @@ async function measures(tensors) {
   list.push(plain('nan', 'NaN: most elements', {log: true}),
             plain('pos_inf', '+Inf: most elements', {log: true}),
             plain('std', 'standard deviation: largest', {log: true}));
-  return list.filter((measure) => measure &&
-      measure.values().some(([, value]) => !Number.isNaN(value)));
+  return list.filter(Boolean);
 }
 
 function sqnrs(tensors, casts) {
@@ -251,249 +223,33 @@ function sqnrs(tensors, casts) {
 function cutOf(measure, tensors) {
   const source = measure.source || measure.table;
   const all = source.rows.length;
-  if (!(source.total > all)) return '';
-  const words = `Of the first ${all} of ${source.total} `;
-  if (source === tensors) return `${words}tensors only. `;
-  if (!measure.source) return `${words}rows only. `;
+  if (!measure.source || !(source.total > all)) return '';
   const last = source.rows[all - 1][source.at.get('tensor')];
-  return `${words}casts only, those of tensors 0 to ${last} of ${tensors.total}: ` +
-      'a cell of later ones is empty. ';
-}
-
-/* The worst value of each cell, and how many there are. */
-function cellsOf(measure, axes) {
-  const cells = new Map();
-  const [down, over] = axes.map((axis) => ({axis, at: measure.table.at.get(axis.label)}));
-  if (down.at === undefined || over.at === undefined) return cells;
-  for (const [row, value] of measure.values()) {
-    if (Number.isNaN(value)) continue;
-    const key = JSON.stringify([down.axis.of(row[down.at]), over.axis.of(row[over.at])]);
-    const cell = cells.get(key);
-    if (!cell) cells.set(key, {value, count: 1});
-    else {
-      cell.count++;
-      cell.value = measure.low ? Math.min(cell.value, value) : Math.max(cell.value, value);
-    }
-  }
-  return cells;
-}
-
-/* How far a value is from the best to the worst, from 0 to 1. */
-function shareOf(measure, cells) {
-  const scale = measure.log ? Math.log : (v) => v;
-  const all = [...cells.values()].map((cell) => cell.value)
-      .filter((v) => Number.isFinite(v) && (!measure.log || v > 0)).map(scale);
-  const least = Math.min(...all), span = Math.max(...all) - least || 1;
-  return (value) => {
-    if (!Number.isFinite(value)) return measure.low ? 0 : 1;
-    if (measure.log && value <= 0) return 0;
-    const share = (scale(value) - least) / span;
-    return measure.low ? 1 - share : 0.15 + 0.85 * share;
-  };
-}
-
-function textOf(measure, cell) {
-  if (measure.severity)
-    return cell.count > 1 ? `${WORST[cell.value]} ×${cell.count}` : WORST[cell.value];
-  if (!Number.isFinite(cell.value)) return cell.value > 0 ? '∞' : '-∞';
-  return String(Number(cell.value.toPrecision(3)));
-}
-
-const cut = (name) => String(name ?? NONE).length > NAME_MOST
-    ? `${String(name).slice(0, NAME_MOST - 1)}…` : String(name ?? NONE);
-
-/* The worst of cells, the first of several; null: there is none. */
-function worstOf(measure, cells) {
-  let found = null;
-  for (const [button, {value, count}] of cells) {
-    const order = measure.low ? -value : value;
-    if (!found || order > found.order ||
-        (order === found.order && measure.severity && count > found.count))
-      found = {button, order, count};
-  }
-  return found && found.button;
-}
-
-class Heat {
-  /* Paper has the columns in bands as wide as it is. */
-  print(starts) {
-    if (starts && !this.kept) this.kept = [...this.body.childNodes];
-    if (this.kept) this.body.replaceChildren(...(starts ? this.bands() : this.kept));
-    if (!starts) this.kept = null;
-  }
-
-  constructor(tensors, list, axes) {
-    Object.assign(this, {tensors, list, axes, measure: list[0]});
-    this.names = axes.map((axis) => namesOf(tensors, axis));
-    this.body = make('div', {class: 'map', onkeydown: (event) => this.move(event)});
-    this.key = make('p', {class: 'soft'});
-    this.paint();
-  }
-
-  tooLarge() {
-    const [down, over] = this.names.map((list) => list.length);
-    return !down || !over || down * over > page.CELLS_MOST;
-  }
-
-  cell(cells, share, down, over) {
-    const cell = cells.get(JSON.stringify([down, over]));
-    if (!cell && !this.measure.severity) return make('td');
-    const text = cell ? textOf(this.measure, cell) : '·';
-    const wanted = [{axis: this.axes[0], name: down}, {axis: this.axes[1], name: over}];
-    const scope = scopeOf(this.tensors, wanted);
-    const chosen = page.scope() !== null && page.scope().words === scope.words;
-    const press = (event) => {
-      const on = event.currentTarget.getAttribute('aria-pressed') === 'true';
-      page.narrow(on ? null : scope);
-      this.press(event.currentTarget);
-    };
-    const kind = this.measure.severity && cell ? WORST[cell.value] : '';
-    const button = make('button', {type: 'button', class: kind || false, tabindex: -1,
-        'aria-pressed': String(chosen), title: `${scope.words}: ${cell ? text : 'none'}`,
-        'aria-label': `${scope.words}: ${cell ? text : 'no finding'}`,
-        onclick: press}, text);
-    if (cell) {
-      button.style.setProperty('--share', kind ? '0.3' : share(cell.value).toFixed(3));
-      this.drawn.set(button, cell);
-    }
-    return make('td', {}, button);
-  }
-
-  /* Only the chosen cell is pressed. */
-  press(button) {
-    const scope = page.scope();
-    for (const one of this.body.querySelectorAll('button[aria-pressed="true"]'))
-      one.setAttribute('aria-pressed', 'false');
-    if (scope && button) button.setAttribute('aria-pressed', 'true');
-  }
-
-  /* One cell is reached by the Tab key, the others from it by arrows. */
-  stop(button) {
-    if (this.at) this.at.tabIndex = -1;
-    this.at = button;
-    button.tabIndex = 0;
-  }
-
-  move(event) {
-    const steps = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0],
-                   ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity]};
-    const step = steps[event.key];
-    if (!step || event.altKey || event.metaKey || !event.target.closest('button'))
-      return;
-    const td = event.target.closest('td'), row = td.parentNode;
-    const [rows, cells] = [[...row.parentNode.rows], [...row.cells]];
-    const line = step[0] ? rows.map((one) => one.cells[td.cellIndex]) : cells;
-    const at = step[0] ? rows.indexOf(row) : td.cellIndex;
-    let way = step[0] + step[1] < 0 ? line.slice(0, at).reverse() : line.slice(at + 1);
-    if (!Number.isFinite(step[1])) {
-      way = event.ctrlKey ? rows.flatMap((one) => [...one.cells]) : cells;
-      if (step[1] > 0) way = [...way].reverse();
-    }
-    const next = way.map((one) => one.querySelector('button')).find(Boolean);
-    event.preventDefault();
-    if (!next) return;
-    this.stop(next);
-    next.focus();
-  }
-
-  /* Shows the cell that is worst, the first of several; only the map moves. */
-  toWorst() {
-    if (!this.worst) return;
-    const {body, worst} = this;
-    const inner = worst.getBoundingClientRect(), outer = body.getBoundingClientRect();
-    body.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
-    body.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
-    const head = body.querySelector('th');
-    body.style.scrollPadding =
-        `${head.offsetHeight + 4}px 4px 4px ${head.offsetWidth + 4}px`;
-  }
-
-  table(cells, share, downs, overs) {
-    const head = make('tr', {}, make('th', {scope: 'col'}, this.axes[0].words),
-        ...overs.map((name) => make('th', {scope: 'col', title: name ?? NONE},
-            this.axes[1].words === 'iteration' ? `it ${name ?? NONE}` : cut(name))));
-    const rows = downs.map((down) => make('tr', {},
-        make('th', {scope: 'row', title: down ?? `no ${this.axes[0].words}`}, cut(down)),
-        ...overs.map((over) => this.cell(cells, share, down, over))));
-    return make('table', {role: 'grid',
-        'aria-label': `${this.axes[0].words}s over ${this.axes[1].words}s`},
-        make('thead', {}, head), make('tbody', {}, ...rows));
-  }
-
-  /* What has no layer is a row of its own. */
-  paint() {
-    if (this.tooLarge()) return;
-    const cells = cellsOf(this.measure, this.axes);
-    const share = shareOf(this.measure, cells);
-    const keys = [...cells.keys()].map((key) => JSON.parse(key));
-    const [downs, overs] = this.names.map((names, k) =>
-        keys.some((key) => key[k] === null) ? [...names, null] : names);
-    this.drawn = new Map();
-    this.body.replaceChildren(this.table(cells, share, downs, overs));
-    this.worst = worstOf(this.measure, this.drawn);
-    const first = this.worst || this.body.querySelector('button');
-    this.at = null;
-    if (first) this.stop(first);
-    this.bands = () => page.bands(overs.map((over) => 2 + Math.max(
-        Math.min(12, cut(over).length + 3), ...downs.map((down) => {
-          const cell = cells.get(JSON.stringify([down, over]));
-          return cell ? textOf(this.measure, cell).length : 1;
-        }))), 2 + Math.max(...downs.map((down) => cut(down).length)))
-        .map((band) => this.table(cells, share, downs, band.map((i) => overs[i])));
-    this.key.textContent = this.measure.severity
-        ? 'A dot: no finding begins there. '
-        : `More colour is ${this.measure.low ? 'lower' : 'higher'}. `;
-    this.key.append(cutOf(this.measure, this.tensors),
-                    'A cell narrows findings and tables to its tensors; once more, or ' +
-                    'the button of the line below, shows all again.');
-  }
+  return `Of the first ${all} of ${source.total} casts only, those of tensors 0 to ` +
+      `${last} of ${tensors.total}: a cell of later ones is empty. `;
 }
 
 /* What the map can be of: layers, else modules; over iterations, else names. */
-function choicesOf(tensors) {
-  const has = (name) => tensors.at.has(name) &&
-      tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
-                                 row[tensors.at.get(name)] !== '');
-  const over = has('iteration') ? plainAxis('iteration', 'iteration')
-                                : plainAxis('tensor_name', 'tensor');
-  const list = [];
-  if (has('layer_idx')) list.push([plainAxis('layer_idx', 'layer'), over]);
-  if (has('module')) {
-    const at = tensors.at.get('module');
-    list.push([moduleAxis(distinct(tensors.rows.map((row) => row[at])).filter(Boolean)), over]);
-  }
-  return list;
-}
-
 async function map(place) {
   const tensors = await load('tensors');
   if (!tensors) return;
-  const list = await measures(tensors);
-  const heats = choicesOf(tensors).map((axes) => new Heat(tensors, list, axes))
-      .filter((heat) => !heat.tooLarge());
-  if (!heats.length) return;
-  const body = make('div');
-  let heat = heats[0];
-  const show = () => {
-    heat.measure = list.find((measure) => measure.id === select.value);
-    heat.paint();
-    body.replaceChildren(heat.key, heat.body);
-    heat.toWorst();
-  };
-  const option = (value, words) => make('option', {value}, words);
-  const select = make('select', {onchange: show},
-      ...list.map((measure) => option(measure.id, measure.words)));
-  const rows = make('select', {onchange: () => { heat = heats[rows.selectedIndex]; show(); }},
-      ...heats.map((one) => option(one.axes[0].label, `${one.axes[0].words}s`)));
-  const over = heats[0].axes[1].words;
-  place.append(make('h2', {}, 'Map: ' +
-          `${heats.map((one) => `${one.axes[0].words}s`).join(' or ')} over ${over}s`),
-      make('div', {class: 'tools'}, make('label', {}, 'Colour by', select),
-           ...(heats.length > 1 ? [make('label', {}, 'Rows', rows)] : [])), body);
-  page.onWiden(() => heat.press(null));
-  page.onPrint((starts) => heat.print(starts));
-  page.name();
-  show();
+  const has = (name) => tensors.at.has(name) &&
+      tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
+                                 row[tensors.at.get(name)] !== '');
+  const rows = [];
+  if (has('layer_idx')) rows.push(axisOf(tensors, 'layer_idx', 'layer'));
+  if (has('module')) {
+    const at = tensors.at.get('module');
+    const cut = page.map.depthOf(tensors.rows.map((row) => row[at]));
+    rows.push(axisOf(tensors, 'module', 'module', {cell: cut}));
+  }
+  page.map.draw(place, {rows,
+      columns: [has('iteration')
+          ? axisOf(tensors, 'iteration', 'iteration', {head: (name) => `it ${name}`})
+          : axisOf(tensors, 'tensor_name', 'tensor')],
+      measures: await measures(tensors), things: 'tensors',
+      cutOf: (measure) => cutOf(measure, tensors),
+      scopeOf: (wanted) => scopeOf(tensors, wanted)});
 }
 
 /* --- formats -------------------------------------------------------------------- */

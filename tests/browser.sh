@@ -55,6 +55,14 @@ evidence()
     esac
 }
 
+# calls NAME REPORT TABLES: map, files and charts of a page of calls.
+calls()
+{
+    echo "== $1, what calls have"
+    "$python" "$srcdir/tests/browser/calls_page.py" "$2" "$3"
+    count $? "$1, what calls have"
+}
+
 # look_trace NAME FOLDER: drives the page of traces in it, or of a comparison.
 look_trace()
 {
@@ -87,6 +95,7 @@ evidence ranks ranks/trace_report.html ranks/trace.h5
     "$srcdir/testdata/msprobe/step1" --output_dir compare --quiet
 look compare compare/compare_report.html
 evidence compare compare/compare_report.html compare/compare.h5
+calls compare compare/compare_report.html compare/compare.h5
 "$TPROF" compare "$srcdir/testdata/content/whole" \
     "$srcdir/testdata/content/swapped" --match content --output_dir content \
     --no_plots --quiet
@@ -97,9 +106,28 @@ rm hurt/*/dump_tensor_data/Torch.add.0.forward.input.0.pt
 : > hurt/proc4711/dump_tensor_data/orphan.pt
 "$TPROF" dump hurt --output_dir hurt_dump --no_plots --quiet
 evidence 'dump, damaged' hurt_dump/dump_report.html hurt_dump/dump.h5
+calls 'dump, damaged' hurt_dump/dump_report.html hurt_dump/dump.h5
+"$TPROF" dump "$srcdir/testdata/msprobe" --output_dir dump --no_plots --quiet
+look dump dump/dump_report.html
+calls dump dump/dump_report.html dump/dump.h5
+# of one step and one direction; of a checkpoint; of steps and ranks
+"$TPROF" compare "$srcdir/testdata/divergence/step0" \
+    "$srcdir/testdata/divergence/step1" --autodiff --output_dir parts \
+    --no_plots --quiet
+calls 'compare, one direction' parts/compare_report.html parts/compare.h5
+"$TPROF" compare "$srcdir/testdata/content/whole" \
+    "$srcdir/testdata/content/swapped" --output_dir layers --no_plots --quiet
+calls 'compare, checkpoints' layers/compare_report.html layers/compare.h5
+"$TPROF" compare "$srcdir/testdata/case_ranks" "$srcdir/testdata/case_ranks" \
+    --output_dir equal --no_plots --quiet
+calls 'compare, ranks' equal/compare_report.html equal/compare.h5
 "$TPROF" replay "$srcdir/testdata/msprobe/step1" --output_dir replay \
     --no_plots --quiet
 evidence replay replay/replay_report.html replay/replay.h5
+calls replay replay/replay_report.html replay/replay.h5
+"$TPROF" replay "$srcdir/testdata/replay" --output_dir steps --no_plots --quiet
+look 'replay, steps' steps/replay_report.html
+calls 'replay, steps' steps/replay_report.html steps/replay.h5
 for step in 0 1; do
     "$python" "$srcdir/tests/browser/names.py" dump \
         "$srcdir/testdata/msprobe/step$step" "odd$step"

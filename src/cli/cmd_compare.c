@@ -11,6 +11,7 @@
 #include "cli/frame.h"
 #include "compare/compare_autodiff.h"
 #include "compare/compare_damage.h"
+#include "compare/compare_files.h"
 #include "compare/compare_sheet.h"
 #include "config.h"
 #include "figures/compare_figures.h"
@@ -23,6 +24,7 @@ struct session {
     struct tp_compare_calls calls;
     struct tp_compare_records records;
     struct tp_dump_findings findings;
+    struct tp_finding_files files;
     struct tp_compare_autodiff autodiff;
 };
 
@@ -138,8 +140,12 @@ static enum tp_status write_autodiff(struct session *s, struct tp_error *err)
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[5];
+    struct tp_table tables[6];
     uint64_t files = 0;
+    enum tp_status status =
+        tp_compare_finding_files(&s->comparison, &s->findings, &s->files, err);
+    if (status != TP_OK)
+        return status;
     for (size_t i = 0; i < s->comparison.pair_count; i++)
         files += s->comparison.pairs[i].a.place->file_count +
                  s->comparison.pairs[i].b.place->file_count;
@@ -148,7 +154,8 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     tp_compare_apis_table(&s->calls, &tables[2]);
     tp_compare_findings_table(&s->findings, &tables[3]);
     tp_compare_autodiff_table(&s->autodiff, &tables[4]);
-    return tp_frame_hdf5(&s->frame, tables, 5, files, 0, err);
+    tp_finding_files_table(&s->files, &tables[5]);
+    return tp_frame_hdf5(&s->frame, tables, 6, files, 0, err);
 }
 
 static enum tp_status draw(void *session, struct tp_error *err)
@@ -245,7 +252,8 @@ static void add_json(const void *session, struct tp_text *text)
 static bool lost(const void *session)
 {
     const struct session *s = session;
-    return tp_comparison_lost(&s->comparison) || s->findings.arena.failed;
+    return tp_comparison_lost(&s->comparison) || s->findings.arena.failed ||
+           s->files.arena.failed;
 }
 
 static void clear(void *session)
@@ -254,6 +262,7 @@ static void clear(void *session)
     tp_number_set_clear(&s->how.read.wish.steps);
     tp_number_set_clear(&s->how.read.wish.ranks);
     tp_compare_autodiff_clear(&s->autodiff);
+    tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_compare_records_clear(&s->records);
     tp_compare_calls_clear(&s->calls);

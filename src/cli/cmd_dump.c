@@ -18,6 +18,7 @@
 #include "dump/dump_origin.h"
 #include "dump/dump_read.h"
 #include "dump/dump_tables.h"
+#include "dump/finding_files.h"
 #include "report/report_dump.h"
 
 struct session {
@@ -25,6 +26,7 @@ struct session {
     struct tp_dump_read_options how;
     struct tp_dump dump, crc_dump; /* that of --crc_from                   */
     struct tp_dump_findings findings;
+    struct tp_finding_files files;
     struct tp_dump_integrity integrity;
     struct tp_dump_tree tree;
     struct tp_dump_anomalies anomalies;
@@ -151,10 +153,15 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
     struct tp_dump_tables tables = {
         &s->dump, &s->integrity, &s->findings, &s->tree, {{0}}};
-    struct tp_table all[TP_DUMP_TABLES + AUDITS];
+    struct tp_table all[TP_DUMP_TABLES + AUDITS + 1];
+    enum tp_status status =
+        tp_dump_finding_files(&s->dump, &s->findings, &s->files, err);
+    if (status != TP_OK)
+        return status;
     tp_dump_tables_make(&tables);
     memcpy(all, tables.tables, sizeof tables.tables);
     make_audit_tables(s, all + TP_DUMP_TABLES);
+    tp_finding_files_table(&s->files, &all[TP_DUMP_TABLES + AUDITS]);
     return tp_frame_hdf5(&s->frame, all, sizeof all / sizeof *all,
                          s->integrity.files, s->integrity.bytes, err);
 }
@@ -220,7 +227,7 @@ static bool lost(const void *session)
     return tp_dump_lost(&s->dump) || tp_dump_lost(&s->crc_dump) ||
            s->integrity.arena.failed || s->copies.arena.failed ||
            s->flow.arena.failed || s->anomalies.arena.failed ||
-           s->findings.arena.failed;
+           s->findings.arena.failed || s->files.arena.failed;
 }
 
 static void clear(void *session)
@@ -234,6 +241,7 @@ static void clear(void *session)
     tp_dump_copies_clear(&s->copies);
     tp_dump_flow_clear(&s->flow);
     tp_dump_anomalies_clear(&s->anomalies);
+    tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_dump_clear(&s->crc_dump);
     tp_dump_clear(&s->dump);

@@ -9,6 +9,7 @@
 #include "cli/frame.h"
 #include "config.h"
 #include "dump/dump_read.h"
+#include "dump/finding_files.h"
 #include "figures/replay_figures.h"
 #include "replay/replay_config.h"
 #include "replay/replay_fix.h"
@@ -25,6 +26,7 @@ struct session {
     struct tp_dump dump;
     struct tp_replay_results results;
     struct tp_dump_findings findings;
+    struct tp_finding_files files;
     bool fix; /* handler_type                                              */
     struct tp_fixes fixes;
     struct tp_text verdict, sentence; /* of the page                       */
@@ -236,15 +238,20 @@ static enum tp_status write_tables(const struct session *s,
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[4];
+    struct tp_table tables[5];
     uint64_t files = 0;
+    enum tp_status status =
+        tp_dump_finding_files(&s->dump, &s->findings, &s->files, err);
+    if (status != TP_OK)
+        return status;
     for (size_t i = 0; i < s->dump.place_count; i++)
         files += s->dump.places[i].file_count;
     tp_replay_table(&s->results, &tables[0]);
     tp_replay_flags_table(&s->results, &tables[1]);
     tp_replay_findings_table(&s->findings, &tables[2]);
-    tp_fixes_table(&s->fixes, &tables[3]);
-    return tp_frame_hdf5(&s->frame, tables, s->fix ? 4 : 3, files, 0, err);
+    tp_finding_files_table(&s->files, &tables[3]);
+    tp_fixes_table(&s->fixes, &tables[4]);
+    return tp_frame_hdf5(&s->frame, tables, s->fix ? 5 : 4, files, 0, err);
 }
 
 static enum tp_status write_results(void *session, struct tp_error *err)
@@ -278,7 +285,7 @@ static bool lost(const void *session)
 {
     const struct session *s = session;
     return tp_dump_lost(&s->dump) || s->results.arena.failed ||
-           s->findings.arena.failed;
+           s->findings.arena.failed || s->files.arena.failed;
 }
 
 static void clear(void *session)
@@ -288,6 +295,7 @@ static void clear(void *session)
     tp_number_set_clear(&s->how.wish.ranks);
     tp_text_clear(&s->verdict);
     tp_text_clear(&s->sentence);
+    tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_fixes_clear(&s->fixes);
     tp_replay_results_clear(&s->results);

@@ -12,6 +12,7 @@
 
 #include "base/order.h"
 #include "compare/compare_group.h"
+#include "dump/dump_call.h"
 
 static void keep_largest(double *worst, double value)
 {
@@ -45,21 +46,13 @@ static void add_row(const struct tp_comparison *comparison,
         call->level = row->result;
 }
 
-/* The module that a call is in: the nearest above it, or itself. */
 static const char *module_of(struct tp_comparison *comparison,
                              const struct tp_dump_place *place,
                              const struct tp_dump_call *call)
 {
-    const struct tp_dump_node *node = tp_dump_node_of(place, call->key);
-    struct tp_msprobe_name name = call->name;
-    if (!(call->known && name.kind == TP_MSPROBE_MODULE)) {
-        if (!node ||
-            !tp_msprobe_name_parse(node->parent, strlen(node->parent), &name))
-            return "";
-    }
-    const char *path =
-        tp_arena_text(&comparison->arena, name.path.at, name.path.length);
-    return path ? path : "";
+    const struct tp_msprobe_part path = tp_dump_call_module(place, call);
+    const char *text = tp_arena_text(&comparison->arena, path.at, path.length);
+    return text ? text : "";
 }
 
 /* Begins the call of a row. */

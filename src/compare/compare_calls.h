@@ -9,8 +9,7 @@
 
 struct tp_compare_call {
     const char *name;   /* in A                                              */
-    const char *module; /* path of the module it is in, of construct.json, or
-                           its own; "" not known                           */
+    const char *module; /* of tp_dump_call_module                           */
     int64_t step, rank; /* of A; -1: not known                             */
     int64_t order;      /* in its place, from 0                            */
     const char *result; /* the worst of its rows: "pass", ...              */

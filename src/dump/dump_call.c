@@ -112,6 +112,24 @@ bool tp_dump_call_inside(const struct tp_dump_place *place,
            inner->name.direction == module->name.direction;
 }
 
+struct tp_msprobe_part tp_dump_call_module(const struct tp_dump_place *place,
+                                           const struct tp_dump_call *call)
+{
+    const struct tp_msprobe_part none = {"", 0};
+    struct tp_msprobe_name name = call->name;
+    if (call->known && name.kind == TP_MSPROBE_MODULE)
+        return name.path;
+    const struct tp_dump_node *node = tp_dump_node_of(place, call->key);
+    if (place->node_count && !(node && *node->parent)) {
+        const struct tp_dump_call *forward = tp_dump_forward_of(place, call);
+        node = forward ? tp_dump_node_of(place, forward->key) : NULL;
+    }
+    return node && tp_msprobe_name_parse(node->parent, strlen(node->parent),
+                                         &name)
+               ? name.path
+               : none;
+}
+
 bool tp_dump_item_is_weight(const struct tp_dump_call *call,
                             const struct tp_dump_item *item)
 {

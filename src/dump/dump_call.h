@@ -37,6 +37,12 @@ bool tp_dump_call_inside(const struct tp_dump_place *place,
                          const struct tp_dump_call *inner,
                          const struct tp_dump_call *module);
 
+/* The path of the module that a call is in: the nearest above it by
+ * construct.json, or its own; of a backward call, of which that says nothing,
+ * its forward call's. A part of the dump's texts; empty: not known. */
+struct tp_msprobe_part tp_dump_call_module(const struct tp_dump_place *place,
+                                           const struct tp_dump_call *call);
+
 /* Elements; -1: no shape is known, or they are too many for 63 bits. */
 int64_t tp_dump_item_numel(const struct tp_dump_item *item);
 

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/search.h"
+#include "dump/dump_call.h"
 
 /* --- items ---------------------------------------------------------------- */
 
@@ -205,19 +206,72 @@ static const struct tp_column entry_columns[] = {
 
 /* --- calls ---------------------------------------------------------------- */
 
+/* What a path of modules takes as a rule; a longer one is cut. */
+enum { MODULE_MAX = 160 };
+
 struct call_row {
     int64_t step, rank, order;
-    const char *name, *parent, *direction, *line;
+    const char *name, *module, *parent, *direction, *line;
     int64_t number;
     uint64_t items;
+    double abs_max;    /* of its floating results, infinities included; NaN:
+                          there are none, or nothing but NaN               */
+    int64_t nonfinite; /* elements of these; -1: none was read             */
+    char module_room[MODULE_MAX];
 };
 
+/* Takes a tensor into the row of its call: from its file, else as msprobe
+ * wrote it, of which only the magnitude is known. */
+static void add_values(const struct tp_dump_item *item,
+                       const struct tp_dump_checked *checked,
+                       struct call_row *row)
+{
+    const bool read = checked && checked->reading == TP_READING_DONE;
+    const struct tp_dump_measure *m = read ? &checked->measure : NULL;
+    const double max = read ? m->max : item->stats[TP_DUMP_MAX].real;
+    const double min = read ? m->min : item->stats[TP_DUMP_MIN].real;
+    row->abs_max = fmax(row->abs_max, fmax(fabs(max), fabs(min)));
+    if (!read)
+        return;
+    row->nonfinite = row->nonfinite < 0 ? 0 : row->nonfinite;
+    row->nonfinite += (int64_t)(m->nan + m->pos_inf + m->neg_inf);
+}
+
+static bool is_floating(const struct tp_dump_item *item)
+{
+    return item->kind == TP_DUMP_TENSOR && item->element != TP_DTYPE_COUNT &&
+           tp_dtype_info(item->element)->kind != TP_CLASS_INTEGER;
+}
+
+/* What the call gave; of one that gives nothing, such as the hook of a module's
+ * backward pass that sees only what comes in, what it was given. */
+static void set_values(const struct tp_dump_place *place,
+                       const struct tp_dump_call *call,
+                       const struct tp_dump_checked *checked,
+                       struct call_row *row)
+{
+    bool any = false;
+    row->abs_max = NAN;
+    row->nonfinite = -1;
+    for (int results = 1; results >= 0 && !any; results--)
+        for (size_t i = call->first; i < call->first + call->count; i++) {
+            const struct tp_dump_item *item = &place->items[i];
+            if (!is_floating(item) ||
+                (results && !tp_dump_item_is_result(call, item)))
+                continue;
+            any = true;
+            add_values(item, checked ? &checked[i] : NULL, row);
+        }
+}
+
 static void set_call(const struct tp_dump_place *place, size_t number,
+                     const struct tp_dump_checked *checked,
                      struct call_row *row)
 {
     const struct tp_dump_call *call = &place->calls[number];
     const struct tp_dump_node *node = tp_dump_node_of(place, call->key);
     const bool stack = call->stack && call->stack->count > 0;
+    const struct tp_msprobe_part path = tp_dump_call_module(place, call);
     *row = (struct call_row){
         .step = place->step,
         .rank = place->rank,
@@ -228,6 +282,10 @@ static void set_call(const struct tp_dump_place *place, size_t number,
         .line = stack ? call->stack->lines[0] : "",
         .number = call->known ? call->name.number : -1,
         .items = call->count};
+    memcpy(row->module_room, path.at,
+           path.length < MODULE_MAX ? path.length : MODULE_MAX - 1);
+    row->module = row->module_room;
+    set_values(place, call, checked, row);
 }
 
 static void make_calls(const void *rows, size_t first, size_t count, void *made)
@@ -239,7 +297,9 @@ static void make_calls(const void *rows, size_t first, size_t count, void *made)
     for (size_t i = 0; i < count; i++) {
         if (!place || first + i - begin >= place->call_count)
             place = place_of(tables->dump, first + i, true, &begin);
-        set_call(place, first + i - begin, &calls[i]);
+        set_call(place, first + i - begin,
+                 tables->integrity->items[place - tables->dump->places],
+                 &calls[i]);
     }
 }
 
@@ -248,10 +308,13 @@ static const struct tp_column call_columns[] = {
     TP_COLUMN(struct call_row, rank, "1"),
     TP_COLUMN(struct call_row, order, "1"),
     TP_COLUMN(struct call_row, name, ""),
+    TP_COLUMN(struct call_row, module, ""),
     TP_COLUMN(struct call_row, parent, ""),
     TP_COLUMN(struct call_row, direction, ""),
     TP_COLUMN(struct call_row, number, "1"),
     TP_COLUMN(struct call_row, items, "1"),
+    TP_COLUMN(struct call_row, abs_max, "1"),
+    TP_COLUMN(struct call_row, nonfinite, "1"),
     TP_COLUMN(struct call_row, line, ""),
 };
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/notes.h"
+#include "dump/dump_call.h"
 #include "formats/json/json_python.h"
 #include "replay/op_family.h"
 #include "replay/replay_preheat.h"
@@ -395,6 +396,9 @@ static void make_row(const struct work *work, const struct slot *slot,
     const struct tp_dump_item *item = result_of(work, slot, 0);
     const bool judged = verdict->state == TP_REPLAY_JUDGED;
     const double nothing[TP_PERTURBED_ERRORS] = {NAN, NAN, NAN};
+    const struct tp_msprobe_part path =
+        tp_dump_call_module(place, call_of(work, slot));
+    const char *module = tp_arena_text(arena, path.at, path.length);
     const double *errors =
         judged && is_perturbed(work, slot) ? perturbed->errors : nothing;
     *row = (struct tp_replay_row){
@@ -402,6 +406,7 @@ static void make_row(const struct work *work, const struct slot *slot,
         .rank = place->rank,
         .order = (int64_t)slot->call,
         .api_name = call_of(work, slot)->key,
+        .module = module ? module : "",
         .stage = is_forward(call_of(work, slot)) ? "forward" : "backward",
         .status = judged ? "replayed" : tp_replay_state_words[verdict->state],
         .reason = tp_arena_format(arena, "%s", verdict->reason),

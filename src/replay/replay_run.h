@@ -32,6 +32,7 @@ struct tp_replay_options {
 struct tp_replay_row {
     int64_t step, rank, order;
     const char *api_name;
+    const char *module; /* of tp_dump_call_module                           */
     const char *stage;  /* "forward", "backward"                           */
     const char *status; /* "replayed", or why not in a word                */
     const char *reason; /* in a sentence; "": replayed                     */

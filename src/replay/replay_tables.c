@@ -10,6 +10,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, rank, "1"),
     TP_COLUMN(struct tp_replay_row, order, "1"),
     TP_COLUMN(struct tp_replay_row, api_name, ""),
+    TP_COLUMN(struct tp_replay_row, module, ""),
     TP_COLUMN(struct tp_replay_row, stage, ""),
     TP_COLUMN(struct tp_replay_row, status, ""),
     TP_COLUMN(struct tp_replay_row, reason, ""),

@@ -66,3 +66,26 @@ void tp_html_file(struct tp_text *html, const char *folder, const char *file)
         tp_text_add(html, "</a>");
     free(whole);
 }
+
+void tp_html_files(struct tp_text *html, const char *folder,
+                   const struct tp_table *files, int64_t finding, size_t *row)
+{
+    const struct tp_column *of = tp_table_column(files, "finding");
+    const struct tp_column *what = tp_table_column(files, "what");
+    const struct tp_column *file = tp_table_column(files, "file");
+    size_t i = *row;
+    for (; i < files->row_count; i++) {
+        if ((int64_t)tp_cell_number(files, i, of) != finding)
+            break;
+        tp_text_add(html, i == *row ? "<p><b>Files:</b></p>\n"
+                                      "<dl class=\"files\">"
+                                    : "");
+        tp_text_add(html, "<dt>");
+        tp_html_text(html, tp_cell_text(files, i, what));
+        tp_text_add(html, "</dt><dd>");
+        tp_html_file(html, folder, tp_cell_text(files, i, file));
+        tp_text_add(html, "</dd>");
+    }
+    tp_text_add(html, i > *row ? "</dl>\n" : "");
+    *row = i;
+}

@@ -269,6 +269,9 @@ static void add_finding(struct tp_html_page *page, const struct tp_table *table)
     }
     tp_text_add(html, "<div class=\"chart\"></div>");
     add_facts(page, table, row);
+    if (page->its_files)
+        tp_html_files(html, number < LINKED ? page->folder : NULL,
+                      page->its_files, (int64_t)number, &page->file_row);
     tp_text_add(html, "</div></details>\n");
 }
 
@@ -290,6 +293,9 @@ static void add_findings(struct tp_html_page *page,
 /* What a command is mostly asked for: more of it stands in the page. */
 static const char *const main_tables[] = {
     "tensors", "ops", "pairs", "replay", "calls", "scripts", NULL};
+
+/* Those of which a map is drawn; a page has one of them. */
+static const char *const mapped[] = {"tensors", "calls", "replay", NULL};
 
 static void add_section(struct tp_html_page *page, const struct tp_table *table,
                         size_t packed)
@@ -357,7 +363,7 @@ static enum tp_status add_table(struct tp_html_page *page,
         add_findings(page, table);
     else
         add_section(page, table, packed->rows);
-    page->tensors |= strcmp(table->name, "tensors") == 0;
+    page->map |= tp_text_is_one_of(table->name, mapped);
     page->formats |= strcmp(table->name, "quantization_groups") == 0;
     return page->findings.failed || page->tables.failed ? tp_fail_memory(err)
                                                         : TP_OK;
@@ -397,6 +403,9 @@ enum tp_status tp_html_page_add_all(struct tp_html_page *page,
     struct tp_html_packed *packed = calloc(count + 1, sizeof *packed);
     if (!packed)
         return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tables[i].name, "finding_files") == 0)
+            page->its_files = &tables[i];
     struct packing packing = {tables, packed};
     if (tp_pool_size(pool) > 1) /* else one is in memory at a time */
         tp_pool_for(pool, count, pack_task, &packing);
@@ -406,6 +415,7 @@ enum tp_status tp_html_page_add_all(struct tp_html_page *page,
         tp_html_packed_clear(&packed[i]);
     }
     free(packed);
+    page->its_files = NULL;
     return status;
 }
 
@@ -467,7 +477,7 @@ static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
 /* What is missing where no script may run. */
 static void add_noscript(struct tp_text *html, const struct tp_html_page *page)
 {
-    const bool drawn = page->tensors || page->trees.length;
+    const bool drawn = page->map || page->trees.length;
     tp_text_add(html,
                 "<noscript><p class=\"note\">No script runs here: %s%s"
                 "the first rows of tables and the report can be read below; "
@@ -475,7 +485,7 @@ static void add_noscript(struct tp_text *html, const struct tp_html_page *page)
                 "</p></noscript>",
                 page->judged ? "findings, " : "",
                 page->trees.length ? "trees, " : "", drawn ? "charts, " : "",
-                page->tensors ? "the map, " : "");
+                page->map ? "the map, " : "");
 }
 
 /* The parts that stand in the page without its script, which names those that
@@ -535,11 +545,11 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</header>\n<main>\n");
 }
 
-/* Where the script draws what pages of tensors have. */
-static void add_tensor_parts(struct tp_text *html,
-                             const struct tp_html_page *page)
+/* Where the script draws the map, and the formats of tensors. */
+static void add_drawn_parts(struct tp_text *html,
+                            const struct tp_html_page *page)
 {
-    if (page->tensors)
+    if (page->map)
         tp_text_add(html, "<div id=\"map\"></div>\n"
                           "<div id=\"scope\" role=\"status\"></div>\n");
     if (page->formats)
@@ -616,7 +626,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     add_top(html, page, words);
     if (page->judged)
         add_finding_list(html, page);
-    add_tensor_parts(html, page);
+    add_drawn_parts(html, page);
     tp_text_add(html, "<div id=\"charts\" class=\"charts\"></div>\n");
     tp_text_bytes(html, tp_text_get(&page->trees), page->trees.length);
     add_tables(html, page);

@@ -34,7 +34,10 @@ struct tp_html_page {
     size_t found;            /* findings                                   */
     const char *script;      /* that the last one is in; borrowed while the
                                 findings are added                         */
-    bool tensors;            /* there are some, of which a map is drawn     */
+    const struct tp_table *its_files; /* of findings, by finding; borrowed
+                                         while these are added; NULL: none  */
+    size_t file_row;         /* of these, of the next finding               */
+    bool map;                /* tensors or calls, of which one is drawn     */
     bool formats;            /* formats were simulated                     */
     bool judged;             /* there is a table of findings, if empty     */
 };
@@ -59,7 +62,7 @@ enum {
      * others, so that with scripts, first rows and the report's text the page
      * of a run of some 10^4 tensors stays below 5 MB */
     TP_HTML_PACKED_MAIN = 12 << 20,
-    TP_HTML_PACKED = 11 << 18,
+    TP_HTML_PACKED = 21 << 17,
     /* findings that are listed: at 1.5 kB each they take 3 MB at most, and
      * nobody reads more one by one */
     TP_HTML_FINDINGS = 2000
@@ -74,7 +77,8 @@ enum tp_status tp_html_page_add(struct tp_html_page *page,
                                 const struct tp_table *table,
                                 struct tp_error *err);
 
-/* The same of several, one after the other; they are packed by a pool. */
+/* The same of several, one after the other; they are packed by a pool. Findings
+ * then lead to the files of the one called "finding_files", if it is there. */
 enum tp_status tp_html_page_add_all(struct tp_html_page *page,
                                     const struct tp_table *tables, size_t count,
                                     struct tp_pool *pool, struct tp_error *err);

@@ -20,4 +20,6 @@ for part in mxfp8 hifp8 bf16 .; do
     jq -r '[.findings[] | select(.severity != "low") |
         select(.rank == 0 or .quant_type == "bf16" or .iteration < 32)] |
         "  \(length) of the healthy part"' out/findings.json
+    size=$(wc -c < out/report.html)
+    [ "$size" -le 5000000 ] || echo "  a page of $size bytes, without figures"
 done

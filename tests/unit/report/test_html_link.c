@@ -63,3 +63,36 @@ Test(html_link, what_is_not_there_is_text)
     rmdir(folder);
     free(folder);
 }
+
+struct its_file {
+    int64_t finding;
+    const char *what, *file;
+};
+
+Test(html_link, files_of_each_finding)
+{
+    static const struct tp_column columns[] = {
+        TP_COLUMN(struct its_file, finding, "1"),
+        TP_COLUMN(struct its_file, what, ""),
+        TP_COLUMN(struct its_file, file, "")};
+    static const struct its_file rows[] = {
+        {0, "output.0", "a<b"}, {0, "x&y", "c"}, {2, "file", "d"}};
+    static const char *const wanted[] = {
+        "<p><b>Files:</b></p>\n<dl class=\"files\"><dt>output.0</dt><dd>a&lt;b"
+        "</dd><dt>x&amp;y</dt><dd>c</dd></dl>\n",
+        "",
+        "<p><b>Files:</b></p>\n<dl class=\"files\"><dt>file</dt><dd>d</dd>"
+        "</dl>\n",
+        ""};
+    const struct tp_table table =
+        TP_TABLE_OF("finding_files", columns, rows, 3);
+    size_t row = 0;
+    for (int64_t finding = 0; finding < 4; finding++) {
+        struct tp_text html = {0};
+        tp_html_files(&html, NULL, &table, finding, &row);
+        cr_expect_str_eq(tp_text_get(&html), wanted[finding], "%s",
+                         tp_text_get(&html));
+        tp_text_clear(&html);
+    }
+    cr_expect_eq(row, 3);
+}
