@@ -11,7 +11,7 @@
  */
 'use strict';
 (() => {
-const ROW_PX = 26, AROUND = 20, CELLS_MOST = 4000, FILE_MOST = 40;
+const ROW_PX = 26, AROUND = 12, CELLS_MOST = 4000, FILE_MOST = 40;
 /* Of paper: rows of a table, letters of a line and of a column. */
 const PRINTED = 40, PAPER = 168, COLUMN = 40, KEY = 24;
 const loaded = new Map();
@@ -239,7 +239,7 @@ class View {
 
   /* What is seen may move within what is drawn; rows that stay are kept. */
   scrolled() {
-    const {first, end, lines} = this.drawn, near = AROUND / 4;
+    const {first, end, lines} = this.drawn, near = AROUND / 2;
     const top = this.scroll.scrollTop / ROW_PX;
     const below = top + this.scroll.clientHeight / ROW_PX;
     if ((first && top < first + near) || (end < this.rows.length && below > end - near))

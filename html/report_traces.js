@@ -157,12 +157,15 @@ function ownName(path, paths) {
   return last(path).replace(ends, '') || path;
 }
 
-/* A trace is called by its rank, else by its file. */
+/* A trace is called by its rank, if no other one has that, else by its file. */
 function labelOf(ranks, trace) {
   const of = ranks && ranks.rows[trace] && reader(ranks)(ranks.rows[trace]);
-  if (of && of('rank') !== null) return `rank ${of('rank')}`;
-  return of && of('file') ? ownName(of('file'), ranks.rows.map((row) => reader(ranks)(row)('file')))
-      : `trace ${trace}`;
+  if (!of) return `trace ${trace}`;
+  const all = (column) => ranks.rows.map((row) => reader(ranks)(row)(column));
+  const rank = of('rank');
+  if (rank !== null && all('rank').filter((one) => one === rank).length === 1)
+    return `rank ${rank}`;
+  return of('file') ? ownName(of('file'), all('file')) : `trace ${trace}`;
 }
 
 /* Of two names that begin alike the ends differ: the middle goes. */

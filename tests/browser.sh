@@ -148,6 +148,11 @@ look "tensors, names of tensors" odd_weights/report.html
 "$python" "$srcdir/tests/browser/names.py" many 7200 many_weights
 "$TPROF" tensors many_weights --output_dir many_casts --no_plots --quiet
 values many_casts
+"$python" "$srcdir/tests/browser/names.py" many 50000 most_weights
+"$TPROF" tensors most_weights --output_dir most --no_plots --quiet
+echo "== 50 000 tensors"
+"$python" "$srcdir/tests/browser/scroll_page.py" most/report.html tensors 50000
+count $? '50 000 tensors'
 "$TPROF" check "$srcdir/testdata/check" --output_dir check --quiet
 look check check/check_report.html
 "$python" "$srcdir/tests/browser/names.py" scripts - scripts

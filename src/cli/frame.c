@@ -99,17 +99,17 @@ static enum tp_status write_html(const struct tp_frame *frame,
                                  const struct tp_text *report,
                                  struct tp_error *err)
 {
-    const struct tp_html_words words = {
-        .title = frame->steps->title,
-        .tool_version = PACKAGE_VERSION,
-        .verdict = frame->verdict,
-        .sentence = frame->sentence,
-        .report = tp_text_get(report),
-        .inputs = frame->options->inputs,
-        .input_count = frame->options->input_count,
-        .folder = frame->options->staging,
-        .figures = frame->drawn.lines,
-        .figure_count = frame->drawn.count};
+    const struct tp_html_words words = {.title = frame->steps->title,
+                                        .tool_version = PACKAGE_VERSION,
+                                        .verdict = frame->verdict,
+                                        .sentence = frame->sentence,
+                                        .report = tp_text_get(report),
+                                        .inputs = frame->options->inputs,
+                                        .input_count =
+                                            frame->options->input_count,
+                                        .folder = frame->options->staging,
+                                        .figures = frame->drawn.lines,
+                                        .figure_count = frame->drawn.count};
     struct tp_text html = {0};
     char *name = html_name(frame->steps->report);
     enum tp_status status =
@@ -117,6 +117,8 @@ static enum tp_status write_html(const struct tp_frame *frame,
              : tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_output_write(frame->options, name, &html, err);
+    if (status == TP_OK)
+        status = tp_output_forget(frame->options, &frame->drawn, err);
     tp_text_clear(&html);
     free(name);
     return status;

@@ -68,8 +68,8 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
                                  struct tp_error *err)
 {
     const char *output_dir = options->output_dir;
-    *made = (struct tp_output_made){access(output_dir, F_OK) != 0, false,
-                                    false};
+    *made =
+        (struct tp_output_made){access(output_dir, F_OK) != 0, false, false};
     enum tp_status status = tp_file_make_directories(output_dir, err);
     if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
         status = tp_fail_errno(err, "cannot write into %s", output_dir);
@@ -272,6 +272,30 @@ static enum tp_status describe(const struct tp_options *options,
     return status;
 }
 
+/* For the page, which has the smaller picture of each figure. */
+static enum tp_status draw_again(const struct tp_figure_set *set,
+                                 const struct tp_plot_options *how,
+                                 const struct tp_options *options,
+                                 struct tp_error *err)
+{
+    struct tp_plot_result result = {.warning = ""};
+    const enum tp_status status =
+        tp_plot_again(set->figures, set->count, how, &result, err);
+    if (status == TP_OK && result.warning[0])
+        tp_print_warning(options, "%s", result.warning);
+    return status;
+}
+
+enum tp_status tp_output_forget(const struct tp_options *options,
+                                const struct tp_drawn *drawn,
+                                struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < drawn->count && status == TP_OK; i++)
+        status = tp_plot_forget(options->staging, drawn->lines[i].path, err);
+    return status;
+}
+
 enum tp_status tp_output_draw(const struct tp_options *options,
                               const struct tp_figure_set *set,
                               struct tp_arena *arena, struct tp_drawn *drawn,
@@ -295,6 +319,10 @@ enum tp_status tp_output_draw(const struct tp_options *options,
     tp_staging_hide(options->staging, drawn->warning);
     if (result.warning[0])
         tp_print_warning(options, "%s", drawn->warning);
+    if (status == TP_OK && !options->no_html)
+        status = draw_again(set, &how, options, err);
+    if (status != TP_OK && status != TP_E_IO)
+        return status;
     enum tp_status described =
         describe(options, set, arena, drawn, status == TP_OK ? err : NULL);
     return status == TP_OK ? described : status;

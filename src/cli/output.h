@@ -95,6 +95,12 @@ enum tp_status tp_output_draw(const struct tp_options *options,
                               struct tp_arena *arena, struct tp_drawn *drawn,
                               struct tp_error *err);
 
+/* Removes what was drawn for the page alone, once that has it. TP_E_IO,
+ * TP_E_MEMORY. */
+enum tp_status tp_output_forget(const struct tp_options *options,
+                                const struct tp_drawn *drawn,
+                                struct tp_error *err);
+
 /* Whether a finding of this severity reaches --fail_on. */
 bool tp_reaches_fail_on(const struct tp_options *options, int worst);
 

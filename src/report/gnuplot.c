@@ -50,7 +50,7 @@ struct process {
     bool complained; /* `words` are a complaint, not just its first  */
     char words[200]; /* what it said                                 */
     size_t length;
-    char line[512];  /* the line that has not ended yet              */
+    char line[512]; /* the line that has not ended yet              */
 };
 
 struct team {
@@ -92,10 +92,15 @@ static void add_word(struct command *command, const char *word)
 static void add_job(struct command *command, const struct tp_gnuplot_job *job,
                     size_t number)
 {
+    const char *ending = strrchr(job->output, '.');
     struct tp_text line = {0};
-    tp_text_add(&line, "cd '%s'; output = '%s'; load '%s.gp'; cd '..'; "
-                       "print '" DONE_WORD "%zu'",
-                job->category, job->output, job->id, number);
+    tp_text_add(&line, "cd '%s'; ", job->category);
+    if (ending && strcmp(ending, ".tmp") != 0) /* a name aside says nothing */
+        tp_text_add(&line, "format = '%s'; ", ending + 1);
+    tp_text_add(&line,
+                "output = '%s'; load '%s.gp'; cd '..'; "
+                "print '" DONE_WORD "%zu'",
+                job->output, job->id, number);
     command->text.failed |= line.failed;
     add_word(command, "-e");
     add_word(command, tp_text_get(&line));
@@ -415,8 +420,8 @@ enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
         if (is_stopped(team))
             status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
         else if (is_missing(team))
-            status = tp_fail(err, TP_E_NOT_FOUND, -1,
-                             "gnuplot is not installed");
+            status =
+                tp_fail(err, TP_E_NOT_FOUND, -1, "gnuplot is not installed");
     } else {
         status = tp_fail_memory(err);
     }

@@ -18,7 +18,9 @@
 struct tp_gnuplot_job {
     const char *category; /* folder below the output directory            */
     const char *id;       /* the script is category/id.gp                 */
-    const char *output;   /* file name inside the folder, ours, no quotes */
+    const char *output;   /* file name inside the folder, ours, no quotes;
+                             unless it is one of tp_file_aside, its ending is
+                             the format to draw in, else the script's      */
     bool done;            /* out: gnuplot came to its end without error   */
 };
 

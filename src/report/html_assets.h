@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-s8d3ROwX2YAgrOyv/xsG9QtVD2DYZvFoA+r5Rh5qjOk="
+    "sha256-0YgvEfU2ehWn2ifQ5XclFZtR5X0mVFPTJg80JmbG1yo="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-ggyM3k+HVx7vu5yEMrytnyYWySd1fwZGjWt2sN9VAho="
+    "sha256-2xyOU1JA2JMxufWHyWPan6tKyXVyNxbfui+fUGYfGXo="
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -28,10 +29,10 @@ const char *const tp_plot_format_words[FORMATS + 1] = {
 
 /* The last bytes of each, white space aside: PNG's is an empty chunk with its
  * checksum. */
-static const char *const format_ends[FORMATS] = {
-    [TP_PLOT_PNG] = "IEND\xae\x42\x60\x82",
-    [TP_PLOT_SVG] = "</svg>",
-    [TP_PLOT_PDF] = "%%EOF"};
+static const char *const format_ends[FORMATS] = {[TP_PLOT_PNG] =
+                                                     "IEND\xae\x42\x60\x82",
+                                                 [TP_PLOT_SVG] = "</svg>",
+                                                 [TP_PLOT_PDF] = "%%EOF"};
 
 const char *tp_plot_format_name(enum tp_plot_format format)
 {
@@ -255,6 +256,15 @@ static void warn(const struct drawing *drawing, const char *why,
                  ": %zu figures are not drawn", result->failed);
 }
 
+static enum tp_status start_gnuplot(const struct tp_plot_options *options,
+                                    struct tp_gnuplot_work *work,
+                                    struct tp_error *err)
+{
+    return options->starter
+               ? tp_gnuplot_starter_run(options->starter, work, err)
+               : tp_gnuplot_run(work, err);
+}
+
 static enum tp_status run_gnuplot(const struct drawing *drawing,
                                   const struct tp_plot_options *options,
                                   struct tp_plot_result *result,
@@ -267,18 +277,15 @@ static enum tp_status run_gnuplot(const struct drawing *drawing,
                                    .patience_s = options->patience_s,
                                    .stop = options->stop};
     struct tp_error trouble = {0};
-    enum tp_status status =
-        options->starter
-            ? tp_gnuplot_starter_run(options->starter, &work, &trouble)
-            : tp_gnuplot_run(&work, &trouble);
+    enum tp_status status = start_gnuplot(options, &work, &trouble);
     const bool ended = status != TP_OK || (options->stop && *options->stop);
-    enum tp_status settled =
-        settle_pictures(drawing, ended, options->format, result,
-                        status == TP_OK ? err : NULL);
+    enum tp_status settled = settle_pictures(
+        drawing, ended, options->format, result, status == TP_OK ? err : NULL);
     if (status == TP_E_NOT_FOUND) {
         snprintf(result->warning, sizeof result->warning,
                  "%.200s: the figures are not drawn, their scripts and "
-                 "tables are written", trouble.message);
+                 "tables are written",
+                 trouble.message);
         return TP_OK;
     }
     if (status != TP_OK)
@@ -330,4 +337,130 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
         result->written++;
     }
     return options->draw ? draw(figures, count, options, result, err) : TP_OK;
+}
+
+/* --- again, for a page -----------------------------------------------------
+ */
+
+/* Bytes that a PNG of 1200 by 800 takes: of 64 figures of test data 28 to
+ * 140 kB, on average 64. */
+enum { PNG_MOSTLY = 64 << 10 };
+
+/* Bytes of a figure in a format; -1: it is not there. */
+static off_t size_of(const struct tp_figure *figure, const char *output_dir,
+                     enum tp_plot_format format)
+{
+    struct tp_text path = {0};
+    struct stat about;
+    const char *name =
+        path_of(&path, output_dir, figure, tp_plot_format_name(format));
+    const bool there = name && stat(name, &about) == 0;
+    tp_text_clear(&path);
+    return there ? about.st_size : -1;
+}
+
+/* Adds a picture to those that are drawn again. */
+static enum tp_status plan_again(const struct tp_figure *figure,
+                                 const struct tp_plot_options *options,
+                                 enum tp_plot_format format,
+                                 struct drawing *drawing, struct tp_error *err)
+{
+    struct tp_text path = {0};
+    const char *name = path_of(&path, options->output_dir, figure,
+                               tp_plot_format_name(format));
+    char *copy = name ? strdup(name) : NULL;
+    tp_text_clear(&path);
+    if (!copy)
+        return tp_fail_memory(err);
+    drawing->pictures[drawing->count].path = copy;
+    drawing->jobs[drawing->count++] =
+        (struct tp_gnuplot_job){.category = figure->category,
+                                .id = figure->id,
+                                .output = tp_file_base_name(copy)};
+    return TP_OK;
+}
+
+/* Runs what was planned; only whole pictures stay. */
+static enum tp_status run_again(const struct drawing *drawing,
+                                const struct tp_plot_options *options,
+                                enum tp_plot_format format,
+                                struct tp_plot_result *result,
+                                struct tp_error *err)
+{
+    struct tp_gnuplot_work work = {.output_dir = options->output_dir,
+                                   .jobs = drawing->jobs,
+                                   .count = drawing->count,
+                                   .processes = options->jobs,
+                                   .patience_s = options->patience_s,
+                                   .stop = options->stop};
+    struct tp_error trouble = {0};
+    const enum tp_status status =
+        drawing->count ? start_gnuplot(options, &work, &trouble) : TP_OK;
+    for (size_t i = 0; i < drawing->count; i++) {
+        const char *path = drawing->pictures[i].path;
+        const bool whole = drawing->jobs[i].done && is_whole(path, format);
+        result->drawn += whole;
+        result->failed += !whole;
+        if (!whole)
+            unlink(path);
+    }
+    if (status == TP_E_INTERRUPTED || status == TP_E_MEMORY)
+        return tp_fail(err, status, -1, "%s", trouble.message);
+    if (result->failed)
+        snprintf(result->warning, sizeof result->warning,
+                 "%zu figures are not drawn again for the page: %.300s",
+                 result->failed, *trouble.message ? trouble.message : work.why);
+    return TP_OK;
+}
+
+enum tp_status tp_plot_again(const struct tp_figure *figures, size_t count,
+                             const struct tp_plot_options *options,
+                             struct tp_plot_result *result,
+                             struct tp_error *err)
+{
+    static const enum tp_plot_format shown[] = {TP_PLOT_SVG, TP_PLOT_PNG};
+    const char *dir = options->output_dir;
+    enum tp_status status = TP_OK;
+    *result = (struct tp_plot_result){0};
+    for (int k = 0; k < 2 && status == TP_OK; k++) {
+        struct drawing drawing = {
+            .jobs = calloc(count + 1, sizeof *drawing.jobs),
+            .pictures = calloc(count + 1, sizeof *drawing.pictures)};
+        if (!drawing.jobs || !drawing.pictures)
+            status = tp_fail_memory(err);
+        for (size_t i = 0; i < count && status == TP_OK; i++) {
+            const struct tp_figure *figure = &figures[i];
+            if (shown[k] == options->format || figure->panel_count == 0 ||
+                size_of(figure, dir, options->format) < 0 ||
+                (shown[k] == TP_PLOT_PNG &&
+                 size_of(figure, dir, TP_PLOT_SVG) <= PNG_MOSTLY))
+                continue;
+            status = plan_again(figure, options, shown[k], &drawing, err);
+        }
+        if (status == TP_OK)
+            status = run_again(&drawing, options, shown[k], result, err);
+        drawing_clear(&drawing);
+    }
+    return status;
+}
+
+enum tp_status tp_plot_forget(const char *output_dir, const char *path,
+                              struct tp_error *err)
+{
+    const char *ending = strrchr(path, '.');
+    enum tp_status status = TP_OK;
+    for (int f = 0; ending && f < FORMATS && status == TP_OK; f++) {
+        struct tp_text other = {0};
+        if (strcmp(ending + 1, tp_plot_format_words[f]) == 0)
+            continue;
+        tp_text_add(&other, "%s/%.*s.%s", output_dir, (int)(ending - path),
+                    path, tp_plot_format_words[f]);
+        if (other.failed)
+            status = tp_fail_memory(err);
+        else if (unlink(tp_text_get(&other)) != 0 && errno != ENOENT)
+            status =
+                tp_fail_errno(err, "cannot remove %s", tp_text_get(&other));
+        tp_text_clear(&other);
+    }
+    return status;
 }

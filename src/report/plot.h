@@ -27,13 +27,13 @@ const char *tp_plot_format_name(enum tp_plot_format format);
 struct tp_gnuplot_starter;
 
 struct tp_plot_options {
-    const char *output_dir;     /* made if it is not there                */
+    const char *output_dir; /* made if it is not there                */
     enum tp_plot_format format;
-    unsigned jobs;              /* gnuplot processes at once              */
-    bool draw;                  /* false: tables and scripts only         */
-    unsigned patience_s;        /* a gnuplot that takes longer for one
-                                   figure is killed; 0: two minutes       */
-    const volatile sig_atomic_t *stop; /* not zero: give up; may be NULL  */
+    unsigned jobs;       /* gnuplot processes at once              */
+    bool draw;           /* false: tables and scripts only         */
+    unsigned patience_s; /* a gnuplot that takes longer for one
+                            figure is killed; 0: two minutes       */
+    const volatile sig_atomic_t *stop;  /* not zero: give up; may be NULL  */
     struct tp_gnuplot_starter *starter; /* NULL: this process starts it   */
 };
 
@@ -62,5 +62,23 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
                              const struct tp_plot_options *options,
                              struct tp_plot_result *result,
                              struct tp_error *err);
+
+/*
+ * Draws the figures that are drawn again for a page, which shows the smaller of
+ * two pictures: CATEGORY/NAME.svg of each, and CATEGORY/NAME.png of those whose
+ * SVG takes more than a PNG mostly does, unless `format` is that one already.
+ * SVG costs about a tenth of what PNG does. What fails is a warning in *result,
+ * which counts these pictures alone; tp_plot_forget removes them.
+ * TP_E_INTERRUPTED, TP_E_MEMORY. Call as tp_plot_write.
+ */
+enum tp_status tp_plot_again(const struct tp_figure *figures, size_t count,
+                             const struct tp_plot_options *options,
+                             struct tp_plot_result *result,
+                             struct tp_error *err);
+
+/* Removes of a picture, a path below `output_dir`, what has the same name in
+ * another format. TP_E_IO, TP_E_MEMORY. */
+enum tp_status tp_plot_forget(const char *output_dir, const char *path,
+                              struct tp_error *err);
 
 #endif

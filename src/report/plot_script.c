@@ -590,7 +590,8 @@ static void add_head(struct tp_text *out, const struct tp_figure *figure,
 {
     tp_text_add(out, "# Draws %s.%s from %s.tsv; run gnuplot in this folder.\n",
                 figure->id, format, figure->id);
-    tp_text_add(out, "data = '%s.tsv'\nformat = '%s'\n", figure->id, format);
+    tp_text_add(out, "data = '%s.tsv'\n", figure->id);
+    tp_text_add(out, "if (!exists('format')) format = '%s'\n", format);
     tp_text_add(out, "if (!exists('output')) output = '%s.%s'\n\n", figure->id,
                 format);
     add_template(out, "style");

@@ -22,7 +22,8 @@ extern const struct tp_template tp_templates[];
 
 /*
  * Appends the script. Run in the folder of the table it draws NAME.<format>,
- * or what the variable `output` names; it needs no other file. Names that
+ * or what the variable `output` names, in the format that `format` does where
+ * that is set; it needs no other file. Names that
  * come from the input appear only inside single-quoted gnuplot strings, as
  * printable ASCII, so nothing in them is ever executed. `format` is "png",
  * "svg" or "pdf".

@@ -286,7 +286,7 @@ Test(html_page, whole)
     cr_expect_not_null(strstr(text, "line &lt;1&gt;\n  line 2\n"));
     cr_expect_not_null(strstr(text, "1 high, 0 medium, 1 low"));
     cr_expect_not_null(strstr(text, "<b>host-bound</b>: idles &lt;50 %</p>"));
-    cr_expect_not_null(strstr(text, "1 more are in the folders"));
+    cr_expect_not_null(strstr(text, "1 is in the folders"));
     cr_expect_not_null(strstr(text, "id=\"map\""));
     cr_expect_null(strstr(text, "id=\"formats\""));
     cr_expect_not_null(strstr(

@@ -54,6 +54,7 @@ Test(plot_script, script_says_what_it_draws)
     tp_plot_script(&figure, "png", &out);
     static const char *const wanted[] = {
         "data = 'tiny.tsv'\n",
+        "if (!exists('format')) format = 'png'\n",
         "if (!exists('output')) output = 'tiny.png'\n",
         "set multiplot title 'A caption'",
         "set title 'it\\x27s'",
