@@ -84,7 +84,7 @@ static enum tp_status merge_states(void *session, struct tp_error *err)
     status = tp_records_join(&s->merge.records, s->options.dims != TP_DIMS_NONE,
                              run, err);
     if (status == TP_OK)
-        tp_state_merge_drop_rows(&s->merge);
+        tp_state_merge_drop_records(&s->merge);
     if (status == TP_OK && run->row_count + run->aside_count == 0)
         status = tp_fail(err, TP_E_NOT_FOUND, -1,
                          "no tensor in these states: their runs read none");
@@ -99,7 +99,7 @@ static void add_text(const void *session, const struct tp_report_style *style,
     tp_tensor_text(session, style, text);
     if (style->file)
         return;
-    const struct tp_merged_count count = {merge->count, merge->records.count,
+    const struct tp_merged_count count = {merge->count, merge->files,
                                           merge->twice, merge->first_twice};
     tp_merged_text(&count, text);
 }

@@ -224,6 +224,14 @@ static void take_records(struct tp_state_merge *merge,
     }
 }
 
+/* Of records whose rows and all else are taken. */
+static void drop_items(struct tp_records *records)
+{
+    free(records->items);
+    records->items = NULL;
+    records->count = 0;
+}
+
 enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
                                       enum tp_dims_mode dims,
                                       struct tp_arena *arena,
@@ -240,6 +248,9 @@ enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
         records->items && room ? order_records(merge, room, count) : NULL;
     if (ordered)
         take_records(merge, ordered, count);
+    for (size_t i = 0; i < merge->count && ordered; i++)
+        drop_items(&merge->states[i].records);
+    merge->files = records->count;
     free(room);
     if (!ordered)
         return tp_fail_memory(err);
@@ -271,17 +282,13 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
     return TP_OK;
 }
 
-void tp_state_merge_drop_rows(struct tp_state_merge *merge)
+void tp_state_merge_drop_records(struct tp_state_merge *merge)
 {
     for (size_t i = 0; i < merge->count; i++) {
-        struct tp_records *its = &merge->states[i].records;
-        for (size_t k = 0; k < its->count; k++) {
-            its->items[k].rows = NULL;
-            its->items[k].row_count = 0;
-        }
-        free(its->all_rows);
-        its->all_rows = NULL;
+        free(merge->states[i].records.all_rows);
+        merge->states[i].records.all_rows = NULL;
     }
+    tp_records_clear(&merge->records);
 }
 
 void tp_state_merge_clear(struct tp_state_merge *merge)

@@ -16,6 +16,7 @@ struct tp_state_merge {
     size_t count;
     struct tp_state_words_of_all words;
     struct tp_records records; /* of all, by path, with all rows           */
+    size_t files;              /* how many these were                      */
     size_t casts;              /* as that of a state                       */
     size_t twice;              /* files that were in several states        */
     const char *first_twice;
@@ -54,9 +55,9 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
                                     struct tp_found_list *files,
                                     struct tp_error *err);
 
-/* Releases the rows, once they were copied to a run: what they point to stays.
- */
-void tp_state_merge_drop_rows(struct tp_state_merge *merge);
+/* Releases the records, once they were joined to a run: what its rows point to
+ * stays. */
+void tp_state_merge_drop_records(struct tp_state_merge *merge);
 
 /* Releases what it owns. */
 void tp_state_merge_clear(struct tp_state_merge *merge);
