@@ -39,7 +39,7 @@ struct tp_peaks tp_peaks_from(const struct tp_peaks *peaks, size_t size,
     return (struct tp_peaks){peaks->top + at * size, peaks->low + at * size};
 }
 
-/* --- codes of one row ------------------------------------------------------ */
+/* --- codes of one row ----------------------------------------------------- */
 
 /* Functions for codes of one size, of which `I` and `U` are the integers:
  * n codes to as many slices, or all of them to one. Vectors are those that any
