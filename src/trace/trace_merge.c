@@ -91,6 +91,40 @@ static bool merge_pairs(const struct sorting *s, const uint32_t *from,
     return false;
 }
 
+/* Sorts, with room for as many. */
+static void sort(const struct sorting *s, uint32_t *list, uint32_t *scratch)
+{
+    uint32_t *from = list, *to = scratch;
+    while (!merge_pairs(s, from, to)) {
+        uint32_t *const swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != list)
+        memcpy(list, from, s->count * sizeof *list);
+}
+
+/* Sorts by lane, and within each: lanes take turns in a file, which leaves
+ * stretches of all of them short. `ends` are zeroes for every lane and one. */
+static void sort_lanes(const struct sorting *s, uint32_t *list,
+                       uint32_t *scratch, size_t *ends)
+{
+    const uint32_t *lane = s->events->lane;
+    const size_t lanes = s->events->lane_count;
+    for (size_t i = 0; i < s->count; i++)
+        ends[lane[list[i]] + 1]++;
+    for (size_t i = 0; i < lanes; i++)
+        ends[i + 1] += ends[i];
+    for (size_t i = 0; i < s->count; i++)
+        scratch[ends[lane[list[i]]]++] = list[i];
+    memcpy(list, scratch, s->count * sizeof *list);
+    for (size_t i = 0, first = 0; i < lanes; first = ends[i++]) {
+        const struct sorting one = {s->events, s->before, ends[i] - first};
+        if (one.count > 1)
+            sort(&one, list + first, scratch + first);
+    }
+}
+
 enum tp_status tp_trace_merge_sort(const struct tp_events *events,
                                    uint32_t *list, size_t count,
                                    tp_trace_before *before,
@@ -99,17 +133,15 @@ enum tp_status tp_trace_merge_sort(const struct tp_events *events,
     const struct sorting s = {events, before, count};
     if (count < 2 || end_of_run(&s, list, 0) == count)
         return TP_OK;
+    const bool lanes = before == tp_trace_before_nested;
     uint32_t *scratch = malloc(count * sizeof *scratch);
-    uint32_t *from = list, *to = scratch;
-    if (!scratch)
-        return tp_fail_memory(err);
-    while (!merge_pairs(&s, from, to)) {
-        uint32_t *const swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != list)
-        memcpy(list, from, count * sizeof *list);
+    size_t *ends = lanes ? calloc(events->lane_count + 2, sizeof *ends) : NULL;
+    const bool made = scratch && (ends || !lanes);
+    if (made && lanes)
+        sort_lanes(&s, list, scratch, ends);
+    else if (made)
+        sort(&s, list, scratch);
     free(scratch);
-    return TP_OK;
+    free(ends);
+    return made ? TP_OK : tp_fail_memory(err);
 }

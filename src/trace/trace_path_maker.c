@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "trace/trace_merge.h"
 #include "trace/trace_path_maker.h"
 
@@ -65,12 +66,12 @@ static uint64_t stream_key(struct tp_path_stream s)
 }
 
 /* Numbers the streams, and finds events launched on idle ones. */
-static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
+static bool sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
                          struct tp_ordered *scratch)
 {
     const struct tp_trace_index *index = &m->trace->index;
     const struct tp_events *events = &m->trace->events;
-    size_t count = 0;
+    size_t count = 0, capacity = 0;
     for (size_t i = 0; i < index->device_count; i++) {
         uint32_t event = index->device[i]; /* by start */
         if (index->call[event] != TP_NO_EVENT)
@@ -87,8 +88,12 @@ static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
             m->idle[event] = busy < events->start[index->call[event]];
             busy = to > busy ? to : busy;
         }
+        if (tp_grow(&m->streams, &capacity, m->stream_count + 1,
+                    sizeof *m->streams, NULL) != TP_OK)
+            return false;
         m->streams[m->stream_count++] = stream_of(m->trace, items[i].event);
     }
+    return true;
 }
 
 /* Host events by start; those of one lane as the index has them. */
@@ -112,9 +117,8 @@ static bool allocate_work(struct tp_path_maker *m)
     m->syncs = malloc((events->sync_count + 1) * sizeof *m->syncs);
     m->stream = calloc(events->count + 1, sizeof *m->stream);
     m->idle = calloc(events->count + 1, sizeof *m->idle);
-    m->streams = malloc((device + 1) * sizeof *m->streams);
     m->around = m->stream;
-    return m->work && m->syncs && m->stream && m->idle && m->streams;
+    return m->work && m->syncs && m->stream && m->idle;
 }
 
 static bool allocate_hosts(struct tp_path_maker *m)
@@ -135,11 +139,11 @@ static bool sort_work(struct tp_path_maker *m)
         m->trace->index.device_count + m->trace->events.sync_count + 1;
     struct tp_ordered *items = malloc(most * sizeof *items),
                       *scratch = malloc(most * sizeof *scratch);
-    const bool ok = items && scratch;
+    bool ok = items && scratch;
     if (ok) {
         link_syncs(m, scratch);
         link_work(m, scratch);
-        sort_streams(m, items, scratch);
+        ok = sort_streams(m, items, scratch);
     }
     free(items);
     free(scratch);

@@ -3,7 +3,7 @@
 
 #include "trace/trace_merge.h"
 
-enum { COUNT = 3000 };
+enum { COUNT = 3000, LANES = 2 };
 
 /* Numbers that do not repeat soon. */
 static uint32_t next(uint32_t *state)
@@ -18,10 +18,11 @@ static void fill(struct tp_events *events, uint32_t kinds, bool random)
     uint32_t state = 7;
     cr_assert_eq(tp_events_reserve(events, COUNT, NULL), TP_OK);
     events->count = COUNT;
+    events->lane_count = LANES;
     for (uint32_t i = 0; i < COUNT; i++) {
         events->start[i] = random ? next(&state) % kinds : i % kinds;
         events->duration[i] = next(&state) % 3;
-        events->lane[i] = next(&state) % 2;
+        events->lane[i] = next(&state) % LANES;
         events->correlation[i] = next(&state) % 10 - 1;
         events->category[i] =
             next(&state) % 2 ? TP_EVENT_RUNTIME : TP_EVENT_CPU_OP;
