@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-0YgvEfU2ehWn2ifQ5XclFZtR5X0mVFPTJg80JmbG1yo="
+    "sha256-wECFCGNoQ2CHktWD49/LrAoMF+Q5db7kRPFwpVvsKGE="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-2xyOU1JA2JMxufWHyWPan6tKyXVyNxbfui+fUGYfGXo="
+    "sha256-njR0uDVFpna1nDg3VIB5BqNBwktiFhRTqErnxAXVCY0="
 
 #endif
