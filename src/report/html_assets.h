@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-0YgvEfU2ehWn2ifQ5XclFZtR5X0mVFPTJg80JmbG1yo="
+    "sha256-hmPDsWBWm3XuY30bD5XSFTuWK4R2eZOXzayEg9Ad5Zs="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-2xyOU1JA2JMxufWHyWPan6tKyXVyNxbfui+fUGYfGXo="
 
