@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-wECFCGNoQ2CHktWD49/LrAoMF+Q5db7kRPFwpVvsKGE="
+    "sha256-x8+oKmY7/BRD8kHiG+kgy0+VGP96fD59Dj9lL1XUCnQ="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-njR0uDVFpna1nDg3VIB5BqNBwktiFhRTqErnxAXVCY0="
 

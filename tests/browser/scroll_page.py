@@ -138,10 +138,10 @@ def main(browser):
     print(f"{count} rows, by leaps: rows after {middle:.0f} ms, at most "
           f"{most:.0f}, {clock.since() / 60:.0f} of the processor")
     middle, most, moved = wheel(page, name)
+    longest = max(page.evaluate("tasks"), default=0)
     print(f"by the wheel, {moved:.0f} pixels: frames of {middle:.0f} ms, at "
           f"most {most:.0f}, {clock.since() / 80:.0f} of the processor a "
-          f"notch; longest task "
-          f"{max(page.evaluate('tasks'), default=0):.0f} ms")
+          f"notch; longest task {longest:.0f} ms")
     for words, what in (("weight", "first filter"), ("weigh", "next filter"),
                         ("numel>3", "filter by number"), ("", "no filter"),
                         (None, "first sort"), (None, "other order")):
