@@ -406,9 +406,9 @@ enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
         status = add_window(trace, maker, &index->steps[i], &all, err);
     if (status == TP_OK)
         status = add_names(trace, &all, err);
+    clear_spending(&all);
     if (status == TP_OK)
         status = tp_what_if_make(trace, maker, err);
-    clear_spending(&all);
     tp_path_maker_free(maker);
     return status;
 }
