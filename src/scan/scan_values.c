@@ -32,7 +32,7 @@ enum {
 struct scratch {
     uint32_t bins[TP_SUMMARY_BINS];
     union tp_select_tables tables;
-    struct tp_held kept;
+    struct tp_kept_codes kept;
 };
 
 static bool has_bins(const struct tp_value_sum *sum, enum tp_dtype real)
@@ -57,7 +57,7 @@ static void take_values(const struct tp_pass *pass,
 }
 
 /* Adds what a range kept, and empties it. */
-static void flush_kept(struct tp_value_sum *sum, struct tp_held *kept)
+static void flush_kept(struct tp_value_sum *sum, struct tp_kept_codes *kept)
 {
     const size_t size = (size_t)sum->candidates->bits / 8;
     const bool fits = kept->length <= TP_CANDIDATES_ROOM;
@@ -68,7 +68,7 @@ static void flush_kept(struct tp_value_sum *sum, struct tp_held *kept)
         memcpy(sum->kept + sum->kept_count * size, kept->codes, length * size);
         sum->kept_count += length;
     }
-    memset(kept, 0, offsetof(struct tp_held, codes) + length * size + 64);
+    memset(kept, 0, offsetof(struct tp_kept_codes, codes) + length * size + 64);
 }
 
 static void flush_values(void *state, void *scratch)

@@ -114,7 +114,8 @@ bool tp_candidates_have(const struct tp_candidates *candidates,
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void keep_each(const struct tp_candidates *candidates, size_t size,
-                      const unsigned char *at, size_t n, struct tp_held *kept)
+                      const unsigned char *at, size_t n,
+                      struct tp_kept_codes *kept)
 {
     uint64_t length = kept->length;
     for (size_t i = 0; i < n; i++, at += size) {
@@ -144,7 +145,7 @@ struct lanes {
 #define KEEP(bits, mask_type)                                              \
     TP_TARGET_AVX512 static inline uint64_t keep_##bits(                   \
         const struct lanes *lanes, const unsigned char *codes,             \
-        struct tp_held *kept, uint64_t length)                             \
+        struct tp_kept_codes *kept, uint64_t length)                       \
     {                                                                      \
         const uint64_t to =                                                \
             length < TP_CANDIDATES_ROOM ? length : TP_CANDIDATES_ROOM;     \
@@ -168,7 +169,7 @@ KEEP(64, __mmask8)
 /* Takes whole vectors; returns how many codes these are. */
 TP_TARGET_AVX512 static size_t keep_vectors(
     const struct tp_candidates *candidates, const struct tp_span *span,
-    struct tp_held *kept)
+    struct tp_kept_codes *kept)
 {
     const size_t each = 512 / (size_t)candidates->bits;
     const unsigned char *at = span->codes;
@@ -196,7 +197,7 @@ TP_TARGET_AVX512 static size_t keep_vectors(
 
 void tp_candidates_keep(const struct tp_candidates *candidates,
                         const struct tp_span *span, enum tp_isa isa,
-                        struct tp_held *kept)
+                        struct tp_kept_codes *kept)
 {
     size_t done = 0;
 #if defined(__x86_64__)

@@ -42,7 +42,7 @@ bool tp_candidates_plan(struct tp_candidates *candidates, enum tp_dtype dtype,
                         const uint64_t *totals, uint64_t count);
 
 /* Codes that were kept. All-zero bytes are empty. */
-struct tp_held {
+struct tp_kept_codes {
     uint64_t length; /* how many there were: those beyond the room are lost */
     unsigned char codes[TP_CANDIDATES_ROOM * sizeof(uint64_t) + 64];
 };
@@ -52,7 +52,7 @@ struct tp_held {
  * loops; unknown: the best, asked each time. */
 void tp_candidates_keep(const struct tp_candidates *candidates,
                         const struct tp_span *span, enum tp_isa isa,
-                        struct tp_held *kept);
+                        struct tp_kept_codes *kept);
 
 /* Whether all values that a selection is after are candidates; `select` has
  * just begun. */

@@ -54,7 +54,7 @@ static int ascending(const void *a, const void *b)
 }
 
 static bool is_kept(const struct tp_candidates *candidates,
-                    const struct tp_held *kept, double x)
+                    const struct tp_kept_codes *kept, double x)
 {
     uint64_t i = 0;
     while (i < kept->length &&
@@ -69,7 +69,7 @@ static void check(enum tp_dtype dtype, double shift)
 {
     static double codes[N], values[N];
     static struct tp_candidates candidates;
-    struct tp_held *kept = calloc(3, sizeof *kept);
+    struct tp_kept_codes *kept = calloc(3, sizeof *kept);
     uint64_t *totals = malloc(TP_SELECT_TOP * sizeof *totals);
     size_t n = 0;
     fill(dtype, shift, codes);
@@ -140,7 +140,7 @@ Test(candidates, beyond_the_room_are_counted)
     for (size_t i = 0; i < MANY; i++)
         codes[i] = 0; /* the median */
     for (int i = 0; i < 3; i++) {
-        struct tp_held *kept = calloc(1, sizeof *kept);
+        struct tp_kept_codes *kept = calloc(1, sizeof *kept);
         const struct tp_span span = {TP_FLOAT64, codes, MANY};
         tp_candidates_keep(&candidates, &span, isas[i], kept);
         cr_assert_eq(kept->length, MANY);
