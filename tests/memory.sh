@@ -77,8 +77,6 @@ to="--output_dir out --no_plots --no_html"
         one_correlation processes; do
         takes $shape 20000 32 12 trace {} $to
     done
-    # 400 000 events, 80 bytes each, beside 12 MiB of the program
-    takes training 100000 42 0 trace {} $to
     takes details 100000 32 12 trace {} $to
     takes zeros 500000 32 64 dump {} $to
     takes items 5000 32 64 dump {} $to

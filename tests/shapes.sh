@@ -87,20 +87,6 @@ launches()
         {"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":#.5,"dur":0.4,"name":"k#",
         "args":{"stream":7,"device":0,"correlation":#}}' | trace > in.json
 }
-training() # steps of 500 operators that each start a kernel, as is usual
-{
-    awk -v n="$1" -v head="$X" 'BEGIN {
-        for (i = 0; i < n; i++) {
-            t = 20 * i
-            if (i % 500 == 0)
-                printf "%s%s\"ProfilerStep#%d\",\"tid\":1,\"ts\":%d,\"dur\":9990}",
-                    (i ? "," : ""), head, i / 500, t
-            printf ",%s\"aten::op%d\",\"tid\":1,\"ts\":%d,\"dur\":18,\"args\":{\"External id\":%d}}", head, i % 10, t + 1, i
-            printf ",%s\"aten::_op%d\",\"tid\":1,\"ts\":%d,\"dur\":12,\"args\":{\"External id\":%d}}", head, i % 10, t + 3, i
-            printf ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":4,\"name\":\"cudaLaunchKernel\",\"args\":{\"correlation\":%d}}", t + 5, i
-            printf ",{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":9,\"name\":\"k%d\",\"args\":{\"stream\":7,\"device\":0,\"correlation\":%d,\"grid\":[%d,1,1],\"block\":[128,1,1]}}", t + 10, i % 50, i, i % 50 + 1
-        } }' | trace > in.json
-}
 one_correlation()
 {
     numbered "$1" '{"ph":"X","cat":"cuda_runtime","pid":1,"tid":1,"ts":#,

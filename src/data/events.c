@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/events_gpu.h"
-
 enum { FIRST_SLOTS = 256 };
 
 const char *tp_event_category_name(enum tp_event_category category)
@@ -414,12 +412,15 @@ static void append_details(struct renumbering *map)
 static bool renumber_gpu(struct renumbering *map)
 {
     const struct tp_events *from = map->from;
+    struct tp_events *into = map->into;
+    const struct tp_gpu_rows rows = {into->gpu, &into->gpu_count,
+                                     &into->gpu_recent};
     map->gpu = malloc((from->gpu_count + 1) * sizeof *map->gpu);
     for (size_t i = 0; map->gpu && i < from->gpu_count; i++) {
         struct tp_gpu_detail gpu = from->gpu[i];
         if (gpu.comm != TP_NO_DETAIL)
-            gpu.comm += (uint32_t)map->into->comm_count;
-        map->gpu[i] = tp_events_gpu(map->into, &gpu);
+            gpu.comm += (uint32_t)into->comm_count;
+        map->gpu[i] = tp_gpu_rows_add(&rows, &gpu);
     }
     return map->gpu;
 }

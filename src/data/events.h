@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/events_gpu.h"
 #include "data/settings.h"
 
 /*
@@ -44,19 +45,7 @@ enum tp_event_category {
 /* The name as users know it: "cpu_op", "kernel". */
 const char *tp_event_category_name(enum tp_event_category category);
 
-#define TP_NO_DETAIL UINT32_MAX
 #define TP_NO_EVENT UINT32_MAX
-
-/* Arguments of kernels, copies and memsets. Absent numbers: -1, NaN. */
-struct tp_gpu_detail {
-    int64_t bytes;
-    int32_t device, stream;
-    float bandwidth;     /* GB/s                                           */
-    float occupancy;     /* est. achieved occupancy, percent               */
-    float blocks_per_sm, warps_per_sm;
-    uint32_t grid[3], block[3];   /* 0: absent                             */
-    uint32_t comm;       /* row of tp_events.comms, or TP_NO_DETAIL        */
-};
 
 /* Arguments of [memory] instants. */
 struct tp_memory_detail {

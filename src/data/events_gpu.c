@@ -33,35 +33,35 @@ static size_t place_of(const struct tp_gpu_detail *gpu)
 
 /* Puts a row first of its place: the one that has these arguments, or `next`;
  * the row. */
-static uint32_t choose(const struct tp_events *events,
+static uint32_t choose(const struct tp_gpu_rows *all,
                        const struct tp_gpu_detail *gpu, uint32_t next)
 {
-    uint32_t *recent = &events->gpu_recent[place_of(gpu) * WAYS];
+    const struct tp_gpu_detail *rows = all->rows;
+    uint32_t *recent = &(*all->recent)[place_of(gpu) * WAYS];
     uint32_t chosen = next + 1;
     size_t at = 0;
     while (at < WAYS - 1 && recent[at] &&
-           memcmp(&events->gpu[recent[at] - 1], gpu, SHARED_BYTES))
+           memcmp(&rows[recent[at] - 1], gpu, SHARED_BYTES))
         at++;
-    if (recent[at] && !memcmp(&events->gpu[recent[at] - 1], gpu, SHARED_BYTES))
+    if (recent[at] && !memcmp(&rows[recent[at] - 1], gpu, SHARED_BYTES))
         chosen = recent[at];
     memmove(recent + 1, recent, at * sizeof *recent);
     recent[0] = chosen;
     return chosen - 1;
 }
 
-uint32_t tp_events_gpu(struct tp_events *events,
-                       const struct tp_gpu_detail *gpu)
+uint32_t tp_gpu_rows_add(const struct tp_gpu_rows *all,
+                         const struct tp_gpu_detail *gpu)
 {
-    const uint32_t next = (uint32_t)events->gpu_count;
-    if (!events->gpu_recent)
-        events->gpu_recent =
-            calloc((size_t)PLACES * WAYS, sizeof *events->gpu_recent);
-    if (events->gpu_recent && gpu->comm == TP_NO_DETAIL) {
-        const uint32_t row = choose(events, gpu, next);
+    const uint32_t next = (uint32_t)*all->count;
+    if (!*all->recent)
+        *all->recent = calloc((size_t)PLACES * WAYS, sizeof **all->recent);
+    if (*all->recent && gpu->comm == TP_NO_DETAIL) {
+        const uint32_t row = choose(all, gpu, next);
         if (row != next)
             return row;
     }
-    events->gpu[next] = *gpu;
-    events->gpu_count++;
+    all->rows[next] = *gpu;
+    ++*all->count;
     return next;
 }

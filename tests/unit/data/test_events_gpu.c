@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include "data/events.h"
 #include "data/events_gpu.h"
 
 /* Asks for a kernel with so many bytes, which takes part in a collective. */
@@ -10,7 +11,9 @@ static uint32_t ask(struct tp_events *events, int64_t bytes, uint32_t comm)
     cr_assert_eq(tp_grow(&events->gpu, &events->gpu_capacity,
                          events->gpu_count + 1, sizeof *events->gpu, NULL),
                  TP_OK);
-    return tp_events_gpu(events, &gpu);
+    const struct tp_gpu_rows rows = {events->gpu, &events->gpu_count,
+                                     &events->gpu_recent};
+    return tp_gpu_rows_add(&rows, &gpu);
 }
 
 Test(events_gpu, what_repeats_is_one_row)
