@@ -20,9 +20,9 @@ const NAMES = ['api_name', 'name', 'call', 'consumer'];
 function ofName(name) {
   const module = /^(?:Module|Cell)\.(?:.*\.)?([^.]+)\.(forward|backward|parameters_grad)(?:\.|$)/
       .exec(name);
-  if (module) return {operator: module[1], direction: module[2]};
+  if (module) return {operator: module[1], direction: module[2], tensor: null};
   const call = /^(.*?)(?:[._]\d+)?[._](forward|backward)(?:\.|$)/.exec(name);
-  if (call) return {operator: call[1], direction: call[2]};
+  if (call) return {operator: call[1], direction: call[2], tensor: null};
   const [, inside] = /(?:^|\.)\d+\.(.*)$/.exec(name) || [name, name];
   return {operator: null, direction: null, tensor: inside || null};
 }
@@ -39,8 +39,10 @@ const nameOf = (table, row) => cell(table, row, NAMES.find((name) => table.at.ha
 /* What is known of the row of a call; of one that is of none, its place. */
 function callOf(table, row) {
   const name = nameOf(table, row) || '';
-  const made = ofName(name);
-  const module = cell(table, row, 'module') || 
+  const made = ofName(name), direction = cell(table, row, 'direction');
+  if (direction && !made.direction) /* a call whose name does not say so */
+    Object.assign(made, {operator: name, direction, tensor: null});
+  const module = cell(table, row, 'module') ||
       (made.direction ? '' : name.slice(0, Math.max(0, name.lastIndexOf('.'))));
   return {row, name, step: cell(table, row, 'step'), rank: cell(table, row, 'rank'),
           order: cell(table, row, 'order'), module, layer: layerOf(module, name), ...made};
@@ -152,11 +154,13 @@ const JUDGEMENTS = [{word: 'not judged', kind: ''}, {word: 'explained', kind: ''
 const ANOMALIES = [{word: 'meant', kind: ''}, {word: 'medium', kind: 'low'},
                    {word: 'high', kind: 'medium'}, {word: 'critical', kind: 'high'}];
 
+const GRADIENTS = /\.parameters_grad(?:\.|$)/;
+
 /* Numbers of the main table. What has no results, such as the gradients of
  * parameters, is itself what comes out. */
 function numberOf(call, column) {
   const value = number(cell(table, call.row, column));
-  return column === 'error_out' && Number.isNaN(value)
+  return column === 'error_out' && Number.isNaN(value) && GRADIENTS.test(call.name)
       ? number(cell(table, call.row, 'error_in')) : value;
 }
 
@@ -252,7 +256,9 @@ function addChart(place, list, by, own, [column, words]) {
   const values = distinct(points.map(([, value]) => value));
   const told = (value) => Number.isFinite(value) ? shown(value) : '∞';
   if (points.length < 2) return false;
-  const caption = by === 'order' ? `${words}, call by call` : `${words}, of this call by ${by}`;
+  const lost = list.length - points.length;
+  const caption = (by === 'order' ? `${words}, call by call` : `${words}, of this call by ${by}`) +
+      (lost ? `; ${lost} without a number left out` : '');
   const line = (text) => place.append(make('p', {class: 'soft'}, `${caption}: ${text}.`));
   if (values.length === 1) line(`${told(values[0])} in all ${points.length}`);
   else if (by !== 'order' && points.length === 2) /* two points are no course */

@@ -114,7 +114,8 @@ function textOf(measure, cell) {
     return cell.count > 1 ? `${word} ×${cell.count}` : word;
   }
   if (!Number.isFinite(cell.value)) return cell.value > 0 ? '∞' : '-∞';
-  return String(Number(cell.value.toPrecision(3)));
+  const told = Number(cell.value.toPrecision(3));
+  return told === 1 && cell.value < 1 ? `1 - ${(1 - cell.value).toPrecision(1)}` : String(told);
 }
 
 const cut = (name) => String(name ?? NONE).length > NAME_MOST

@@ -89,10 +89,9 @@ function itemsOf(kind, table) {
     value: row[at(kind.value)]}));
 }
 
-/* What stands before a bar: the begin of a name, which a tooltip has in full. */
+/* What stands before a bar: a name, which a tooltip has in full. */
 function name(words, left, y) {
-  const cut = words.length > LABEL_MOST ? words.slice(0, LABEL_MOST - 1) + '…' : words;
-  return draw('text', {x: left - 6, y, 'text-anchor': 'end'}, cut,
+  return draw('text', {x: left - 6, y, 'text-anchor': 'end'}, middle(words, LABEL_MOST),
               draw('title', {}, words));
 }
 
@@ -219,9 +218,9 @@ async function changeStacks() {
   if (!steps) return null;
   const at = new Map(steps.rows.map(reader(steps)).map((of) => [of('metric'), of]));
   const rows = [['before', 'base'], ['after', 'test']].map(([label, side]) => ({
-      label, note: at.has('step') ? `a step: ${shown(at.get('step')(side) / 1e3)}` : '',
-      parts: PARTS.steps.map(([name]) => at.has(`cost: ${name}`)
+      label, parts: PARTS.steps.map(([name]) => at.has(`cost: ${name}`)
           ? at.get(`cost: ${name}`)(side) / 1e3 : 0)}));
+  for (const row of rows) row.note = shown(row.parts.reduce((sum, part) => sum + part));
   return {title: 'A step before and after', unit: 'ms', parts: PARTS.steps, rows,
       means: COSTS, words: 'Means of the typical steps. '};
 }

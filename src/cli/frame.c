@@ -117,11 +117,30 @@ static enum tp_status write_html(const struct tp_frame *frame,
              : tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_output_write(frame->options, name, &html, err);
-    if (status == TP_OK)
-        status = tp_output_forget(frame->options, &frame->drawn, err);
     tp_text_clear(&html);
     free(name);
     return status;
+}
+
+/* The page, for which figures are drawn once more, unless something kept the
+ * first drawing from it; these pictures go whatever became of the page. */
+static enum tp_status write_page(const struct tp_frame *frame,
+                                 const struct tp_text *report,
+                                 struct tp_error *err)
+{
+    struct tp_error other = {0};
+    enum tp_status status =
+        frame->drawn.count && !*frame->drawn.warning
+            ? tp_output_draw_again(frame->options, &frame->figures, err)
+            : TP_OK;
+    if (status == TP_OK)
+        status = write_html(frame, report, err);
+    const enum tp_status forgot =
+        tp_output_forget(frame->options, &frame->drawn, &other);
+    if (status != TP_OK || forgot == TP_OK)
+        return status;
+    *err = other;
+    return forgot;
 }
 
 static enum tp_status write_reports(const struct tp_frame *frame,
@@ -139,7 +158,7 @@ static enum tp_status write_reports(const struct tp_frame *frame,
     if (status == TP_OK)
         status = tp_output_write(frame->options, steps->report, &text, err);
     if (status == TP_OK && !frame->options->no_html)
-        status = write_html(frame, &text, err);
+        status = write_page(frame, &text, err);
     tp_text_clear(&text);
     tp_text_clear(&findings);
     return status;

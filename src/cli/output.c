@@ -272,20 +272,6 @@ static enum tp_status describe(const struct tp_options *options,
     return status;
 }
 
-/* For the page, which has the smaller picture of each figure. */
-static enum tp_status draw_again(const struct tp_figure_set *set,
-                                 const struct tp_plot_options *how,
-                                 const struct tp_options *options,
-                                 struct tp_error *err)
-{
-    struct tp_plot_result result = {.warning = ""};
-    const enum tp_status status =
-        tp_plot_again(set->figures, set->count, how, &result, err);
-    if (status == TP_OK && result.warning[0])
-        tp_print_warning(options, "%s", result.warning);
-    return status;
-}
-
 enum tp_status tp_output_forget(const struct tp_options *options,
                                 const struct tp_drawn *drawn,
                                 struct tp_error *err)
@@ -296,17 +282,35 @@ enum tp_status tp_output_forget(const struct tp_options *options,
     return status;
 }
 
+static struct tp_plot_options plot_options(const struct tp_options *options)
+{
+    return (struct tp_plot_options){.output_dir = options->staging,
+                                    .format = options->plot_format,
+                                    .jobs = tp_options_jobs(options),
+                                    .draw = true,
+                                    .starter = options->starter,
+                                    .stop = &tp_interrupted};
+}
+
+enum tp_status tp_output_draw_again(const struct tp_options *options,
+                                    const struct tp_figure_set *set,
+                                    struct tp_error *err)
+{
+    const struct tp_plot_options how = plot_options(options);
+    struct tp_plot_result result = {.warning = ""};
+    const enum tp_status status =
+        tp_plot_again(set->figures, set->count, &how, &result, err);
+    if (status == TP_OK && result.warning[0])
+        tp_print_warning(options, "%s", result.warning);
+    return status;
+}
+
 enum tp_status tp_output_draw(const struct tp_options *options,
                               const struct tp_figure_set *set,
                               struct tp_arena *arena, struct tp_drawn *drawn,
                               struct tp_error *err)
 {
-    const struct tp_plot_options how = {.output_dir = options->staging,
-                                        .format = options->plot_format,
-                                        .jobs = tp_options_jobs(options),
-                                        .draw = true,
-                                        .starter = options->starter,
-                                        .stop = &tp_interrupted};
+    const struct tp_plot_options how = plot_options(options);
     struct tp_plot_result result = {.warning = ""};
     *drawn = (struct tp_drawn){.count = 0};
     enum tp_status status = explain_folders(options, set, err);
@@ -319,10 +323,6 @@ enum tp_status tp_output_draw(const struct tp_options *options,
     tp_staging_hide(options->staging, drawn->warning);
     if (result.warning[0])
         tp_print_warning(options, "%s", drawn->warning);
-    if (status == TP_OK && !options->no_html)
-        status = draw_again(set, &how, options, err);
-    if (status != TP_OK && status != TP_E_IO)
-        return status;
     enum tp_status described =
         describe(options, set, arena, drawn, status == TP_OK ? err : NULL);
     return status == TP_OK ? described : status;

@@ -95,6 +95,12 @@ enum tp_status tp_output_draw(const struct tp_options *options,
                               struct tp_arena *arena, struct tp_drawn *drawn,
                               struct tp_error *err);
 
+/* Draws the figures once more, as what the page may have instead: the smaller
+ * picture. A warning is printed. TP_E_MEMORY, TP_E_INTERRUPTED. */
+enum tp_status tp_output_draw_again(const struct tp_options *options,
+                                    const struct tp_figure_set *set,
+                                    struct tp_error *err);
+
 /* Removes what was drawn for the page alone, once that has it. TP_E_IO,
  * TP_E_MEMORY. */
 enum tp_status tp_output_forget(const struct tp_options *options,

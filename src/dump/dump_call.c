@@ -2,6 +2,7 @@
 #include "dump/dump_call.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool part_is(struct tp_msprobe_part part, const char *word)
@@ -67,6 +68,10 @@ int64_t tp_dump_item_numel(const struct tp_dump_item *item)
     return numel;
 }
 
+/* No file system takes a name of this length, and msprobe makes files of
+ * names; with more, a call is that of no other. */
+enum { LONGEST_NAME = 4096 };
+
 const struct tp_dump_call *tp_dump_forward_of(const struct tp_dump_place *place,
                                               const struct tp_dump_call *call)
 {
@@ -79,13 +84,14 @@ const struct tp_dump_call *tp_dump_forward_of(const struct tp_dump_place *place,
         at = next;
     if (!at)
         return NULL;
-    struct tp_text key = {0};
-    tp_text_bytes(&key, call->key, (size_t)(at - call->key));
-    tp_text_add(&key, "%s%s", to, at + strlen(from));
-    const struct tp_dump_call *found =
-        key.failed ? NULL : tp_dump_call_of(place, tp_text_get(&key));
-    tp_text_clear(&key);
-    return found;
+    char key[LONGEST_NAME];
+    const int length = snprintf(key, sizeof key, "%.*s%s%s",
+                                (int)(at - call->key < LONGEST_NAME
+                                          ? at - call->key
+                                          : LONGEST_NAME),
+                                call->key, to, at + strlen(from));
+    return length >= 0 && length < LONGEST_NAME ? tp_dump_call_of(place, key)
+                                                : NULL;
 }
 
 /* Whether the path of one module is another's and more. */

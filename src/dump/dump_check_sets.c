@@ -177,6 +177,7 @@ static enum tp_status add_absent(const struct tp_dump_checker *checker,
     if (status != TP_OK)
         return status;
     finding->rank = known->rank;
+    finding->directory = NULL;
     finding->name = tp_dump_finding_text(findings, "rank%" PRId64, known->rank);
     finding->expected = "a directory of this rank";
     finding->found = "none";

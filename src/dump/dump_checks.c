@@ -15,8 +15,11 @@ enum tp_status tp_dump_check_add(const struct tp_dump_checker *checker,
     struct tp_text name = {0};
     tp_dump_item_name(at->call, at->item, "kwargs", &name);
     (*finding)->order = at->call - at->place->calls;
+    (*finding)->item = at->item - (at->place->items + at->call->first);
     (*finding)->name =
         tp_dump_finding_text(checker->findings, "%s", tp_text_get(&name));
+    if (name.failed)
+        status = tp_fail_memory(err);
     tp_text_clear(&name);
-    return TP_OK;
+    return status;
 }

@@ -84,6 +84,7 @@ enum tp_status tp_dump_finding_new(struct tp_dump_findings *findings,
                                          .expected = "",
                                          .found = "",
                                          .count = 1,
+                                         .item = -1,
                                          .pair = SIZE_MAX,
                                          .row = SIZE_MAX,
                                          .evidence = "",
@@ -104,6 +105,7 @@ enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,
         return status;
     (*finding)->step = place->step;
     (*finding)->rank = place->rank;
+    (*finding)->directory = place->directory;
     return TP_OK;
 }
 

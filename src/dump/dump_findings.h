@@ -56,6 +56,8 @@ struct tp_dump_finding {
     const struct tp_dump_rule *rule;
     int64_t step, rank, order;    /* order: of the call in its place; -1: not
                                      known, or of no call                 */
+    const char *directory;        /* of its place, the dump's; NULL: none */
+    int64_t item;                 /* of its call; -1: not told            */
     const char *name;             /* of a call, an item or a file         */
     const char *expected, *found; /* of a comparison: what B has, and A   */
     uint64_t count;               /* rows or calls that it stands for     */

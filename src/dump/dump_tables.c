@@ -283,7 +283,8 @@ static void set_call(const struct tp_dump_place *place, size_t number,
         .number = call->known ? call->name.number : -1,
         .items = call->count};
     memcpy(row->module_room, path.at,
-           path.length < MODULE_MAX ? path.length : MODULE_MAX - 1);
+           path.length < MODULE_MAX ? path.length
+                                    : tp_utf8_cut(path.at, MODULE_MAX - 1));
     row->module = row->module_room;
     set_values(place, call, checked, row);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A finding knows the step, the rank, the place in the order of calls and the
- * name of what it is about. Several places may be of one step and rank, where
- * these are not known: the call has to have the name, too. One about no call
+ * A finding knows the directory, or else the step and the rank, the place in
+ * the order of calls, the item and the name of what it is about. Several places
+ * may be of one step and rank, where these are not known: the call has to have
+ * the name, too. One about no call
  * names a file, or nothing that has one.
  */
 #include "dump/finding_files.h"
@@ -143,7 +144,9 @@ static bool find(const struct tp_dump *dump,
 {
     for (size_t i = 0; i < dump->place_count; i++) {
         const struct tp_dump_place *place = &dump->places[i];
-        if (place->step != finding->step || place->rank != finding->rank)
+        if (finding->directory ? place->directory != finding->directory
+                               : place->step != finding->step ||
+                                     place->rank != finding->rank)
             continue;
         of->place = place;
         if (finding->order < 0)
@@ -157,21 +160,31 @@ static bool find(const struct tp_dump *dump,
     return false;
 }
 
-/* The item that a finding names; NULL: the whole call. */
-static const struct tp_dump_item *item_of(const struct tp_finding_call *of,
-                                          const char *wanted)
+/* The item that a finding is about; NULL: the whole call. Where the finding
+ * does not tell, its name does. */
+static enum tp_status item_of(const struct tp_finding_call *of,
+                              const struct tp_dump_finding *finding,
+                              const struct tp_dump_item **found,
+                              struct tp_error *err)
 {
-    const struct tp_dump_item *found = NULL;
+    const struct tp_dump_item *items = of->place->items + of->call->first;
     struct tp_text name = {0};
-    for (size_t i = 0; i < of->call->count && !found; i++) {
-        const struct tp_dump_item *item =
-            &of->place->items[of->call->first + i];
-        tp_text_clear(&name);
-        tp_dump_item_name(of->call, item, "kwargs", &name);
-        found = strcmp(tp_text_get(&name), wanted) ? NULL : item;
+    *found = NULL;
+    if (finding->item >= 0 && (size_t)finding->item < of->call->count) {
+        *found = &items[finding->item];
+        return TP_OK;
     }
+    if (!strcmp(finding->name, of->call->key))
+        return TP_OK;
+    for (size_t i = 0; i < of->call->count && !*found && !name.failed; i++) {
+        tp_text_clear(&name);
+        tp_dump_item_name(of->call, &items[i], "kwargs", &name);
+        if (!name.failed && !strcmp(tp_text_get(&name), finding->name))
+            *found = &items[i];
+    }
+    const bool failed = name.failed;
     tp_text_clear(&name);
-    return found;
+    return failed ? tp_fail_memory(err) : TP_OK;
 }
 
 /* Of a finding about no call: the file it names, else what it was read from. */
@@ -207,9 +220,11 @@ enum tp_status tp_dump_finding_files(const struct tp_dump *dump,
             status = add_named(files, &of, finding, err);
             continue;
         }
-        const struct tp_dump_item *item = item_of(&of, finding->name);
-        status = item ? tp_finding_files_item(files, &of, item, err)
-                      : tp_finding_files_call(files, &of, err);
+        const struct tp_dump_item *item;
+        status = item_of(&of, finding, &item, err);
+        if (status == TP_OK)
+            status = item ? tp_finding_files_item(files, &of, item, err)
+                          : tp_finding_files_call(files, &of, err);
         if (status == TP_OK)
             status = tp_finding_files_told(files, &of, NULL, err);
     }

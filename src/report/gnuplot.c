@@ -88,6 +88,14 @@ static void add_word(struct command *command, const char *word)
     command->count++;
 }
 
+/* An SVG begins with the colour that the one before it in the process ended
+ * with: so that it has the same bytes whatever was drawn before, that one is
+ * always this. */
+#define SAME_BEGINNING                                   \
+    "if (strstrt(GPVAL_TERMINALS, ' svg ')) {"           \
+    " set terminal svg; set output '/dev/null';"         \
+    " plot 0 linecolor rgb 'black'; set output }"
+
 /* One -e per job, and one to forget it: `reset session` has to be alone. */
 static void add_job(struct command *command, const struct tp_gnuplot_job *job,
                     size_t number)
@@ -102,6 +110,8 @@ static void add_job(struct command *command, const struct tp_gnuplot_job *job,
                 "print '" DONE_WORD "%zu'",
                 job->output, job->id, number);
     command->text.failed |= line.failed;
+    add_word(command, "-e");
+    add_word(command, SAME_BEGINNING);
     add_word(command, "-e");
     add_word(command, tp_text_get(&line));
     add_word(command, "-e");

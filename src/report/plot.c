@@ -409,7 +409,10 @@ static enum tp_status run_again(const struct drawing *drawing,
     if (result->failed)
         snprintf(result->warning, sizeof result->warning,
                  "%zu figures are not drawn again for the page: %.300s",
-                 result->failed, *trouble.message ? trouble.message : work.why);
+                 result->failed,
+                 *trouble.message ? trouble.message
+                 : *work.why      ? work.why
+                                  : "gnuplot wrote no whole picture");
     return TP_OK;
 }
 
