@@ -93,8 +93,8 @@ static void add_word(struct command *command, const char *word)
  * always this. */
 #define SAME_BEGINNING                                   \
     "if (strstrt(GPVAL_TERMINALS, ' svg ')) {"           \
-    " set terminal svg; set output '/dev/null';"         \
-    " plot 0 linecolor rgb 'black'; set output }"
+    " set terminal svg; set out '/dev/null';"            \
+    " plot 0 linecolor rgb 'black'; set out }"
 
 /* One -e per job, and one to forget it: `reset session` has to be alone. */
 static void add_job(struct command *command, const struct tp_gnuplot_job *job,

@@ -23,6 +23,6 @@ for part in 1 3 5 7 9; do
     # The pictures and the reports after them may each meet the end of the disk.
     sed -E 's/^[0-9]*:/exit/; s/: No space left on device.*/: full/
         s|^tprof-analyze: .*disk/out/.*: full$|told: full|
-        s|^tprof-analyze: warning: .* not drawn again for the page: .*|told: full|
+        s|^tprof-analyze: warning: .* not drawn again .*|told: full|
         ' text | uniq
 done
