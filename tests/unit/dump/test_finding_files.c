@@ -96,3 +96,37 @@ Test(finding_files, of_a_call_that_is_not_there)
     expect("Torch.mul.0.forward", 0, TP_CHECK_NONFINITE, "");
     expect(ADD, 7, TP_CHECK_NONFINITE, "");
 }
+
+/* Two directories of one model, whose paths tell neither step nor rank. */
+Test(finding_files, are_those_of_its_own_directory)
+{
+    static const char json[] =
+        "{\"task\": \"tensor\", \"data\": {\"" ADD
+        "\": {\"output\": [" TENSOR(ADD ".output.0.pt") "]}}}";
+    struct maker maker = maker_begin();
+    struct tp_dump dump;
+    struct tp_dump_findings findings = {0};
+    struct tp_finding_files files = {0};
+    struct tp_dump_finding *finding;
+    maker_put(&maker, "alpha/dump.json", json);
+    maker_put(&maker, "beta/dump.json", json);
+    cr_assert_eq(maker_read(&maker, "", false, &dump), TP_OK);
+    cr_assert_eq(dump.place_count, 2);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(tp_dump_finding_add(&findings, TP_CHECK_CRC,
+                                         TP_SEVERITY_HIGH, &dump.places[i],
+                                         &finding, NULL),
+                     TP_OK);
+        finding->order = 0;
+        finding->name = ADD ".output.0";
+    }
+    cr_assert_eq(tp_dump_finding_files(&dump, &findings, &files, NULL), TP_OK);
+    cr_assert_eq(files.count, 4);
+    for (size_t i = 0; i < files.count; i++)
+        cr_expect(strstr(files.rows[i].file,
+                         dump.places[files.rows[i].finding].directory));
+    tp_finding_files_clear(&files);
+    tp_dump_findings_clear(&findings);
+    tp_dump_clear(&dump);
+    maker_end(&maker);
+}
