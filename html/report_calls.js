@@ -154,13 +154,12 @@ const JUDGEMENTS = [{word: 'not judged', kind: ''}, {word: 'explained', kind: ''
 const ANOMALIES = [{word: 'meant', kind: ''}, {word: 'medium', kind: 'low'},
                    {word: 'high', kind: 'medium'}, {word: 'critical', kind: 'high'}];
 
-const GRADIENTS = /\.parameters_grad(?:\.|$)/;
-
-/* Numbers of the main table. What has no results, such as the gradients of
- * parameters, is itself what comes out. */
+/* Numbers of the main table. Where no result was compared, as of gradients of
+ * parameters, which are themselves what comes out, arguments were; the words of
+ * the measure say so. */
 function numberOf(call, column) {
   const value = number(cell(table, call.row, column));
-  return column === 'error_out' && Number.isNaN(value) && GRADIENTS.test(call.name)
+  return column === 'error_out' && Number.isNaN(value)
       ? number(cell(table, call.row, 'error_in')) : value;
 }
 
@@ -191,7 +190,7 @@ async function measures() {
   const log = {log: true}, low = {low: true};
   const pair = (column, words, more) => ofTable('pairs', column, words, more);
   const list = await Promise.all([
-    ofOwn('error_out', 'largest relative error of results'),
+    ofOwn('error_out', 'largest relative error of results, of arguments where none was compared'),
     table.at.has('judgement') && ofWordsOf(page.main, 'verdict: the worst and how many',
         JUDGEMENTS, (of, row) => cell(of, row, 'judgement') || 'not judged'),
     findings && page.map.ofFindings(findings, (row) => callsOf(findings)(row)[0]),
@@ -239,7 +238,7 @@ async function map(place) {
 
 /* What a chart is of: the first column that the main table has. */
 const CHARTED = [
-  ['error_out', 'largest relative error of the results'],
+  ['error_out', 'largest relative error of the results, of arguments where none was compared'],
   ['abs_max', 'largest magnitude of the results, ∞ where they have NaN or Inf'],
   ['excess', 'error of the results over what rounding explains, ∞ where NaN is made']];
 

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-x8+oKmY7/BRD8kHiG+kgy0+VGP96fD59Dj9lL1XUCnQ="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-lkDTOw3opzwQ2CFoGYxzV/6QBlm1S8m9wkysM0+02Nc="
+    "sha256-zh/xVVK2PtOmOLIAjwlMo8pthRdhcvn178sVm4GZ0rk="
 
 #endif

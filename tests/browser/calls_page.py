@@ -73,8 +73,7 @@ def calls_of(file):
     for call in calls:
         call["name"] = call.get("api_name", call.get("name"))
         call["value"] = call[measure]
-        if measure == "error_out" and math.isnan(call["value"]) and \
-                ".parameters_grad" in call["name"]:
+        if measure == "error_out" and math.isnan(call["value"]):
             call["value"] = call["error_in"]
         call["labels"] = labels(call)
     size = -(-(max(call["order"] for call in calls) + 1) // PARTS)

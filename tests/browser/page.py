@@ -67,6 +67,8 @@ def tables(page):
                   and shown[3] == all_rows, f"{name}: filters give {shown}")
         page.fill(f"{place} input[type=search]", "")
         head = page.locator(f"{place} th button").last
+        head.scroll_into_view_if_needed()
+        settled(page) # rows that came into sight may move it
         started = time.time()
         head.click()
         took = time.time() - started
