@@ -178,18 +178,21 @@ void tp_values_foresee(const struct tp_pass *pass, struct tp_value_sum *sum)
         return;
     union tp_select_tables *tables = calloc(1, sizeof *tables);
     struct tp_candidates *made = malloc(sizeof *made);
+    sum->candidates = NULL;
     if (tables && made && sample(pass, tables, sum->totals) &&
         tp_candidates_plan(made, pass->real, sum->totals,
                            (uint64_t)pass->walk.count * pass->parts)) {
         sum->kept_room = TP_CANDIDATES_BYTES / ((size_t)made->bits / 8);
         sum->kept = malloc(TP_CANDIDATES_BYTES);
         sum->kept_all = sum->kept != NULL;
-        sum->candidates = sum->kept ? made : NULL;
+        if (sum->kept) {
+            sum->candidates = made;
+            made = NULL;
+        }
     }
     memset(sum->totals, 0, TP_SELECT_TOP * sizeof *sum->totals);
     free(tables);
-    if (!sum->candidates)
-        free(made);
+    free(made);
 }
 
 void tp_values_forget(struct tp_value_sum *sum)
