@@ -99,17 +99,17 @@ static enum tp_status write_html(const struct tp_frame *frame,
                                  const struct tp_text *report,
                                  struct tp_error *err)
 {
-    const struct tp_html_words words = {.title = frame->steps->title,
-                                        .tool_version = PACKAGE_VERSION,
-                                        .verdict = frame->verdict,
-                                        .sentence = frame->sentence,
-                                        .report = tp_text_get(report),
-                                        .inputs = frame->options->inputs,
-                                        .input_count =
-                                            frame->options->input_count,
-                                        .folder = frame->options->staging,
-                                        .figures = frame->drawn.lines,
-                                        .figure_count = frame->drawn.count};
+    const struct tp_html_words words = {
+        .title = frame->steps->title,
+        .tool_version = PACKAGE_VERSION,
+        .verdict = frame->verdict,
+        .sentence = frame->sentence,
+        .report = tp_text_get(report),
+        .inputs = frame->options->inputs,
+        .input_count = frame->options->input_count,
+        .folder = frame->options->staging,
+        .figures = frame->drawn.lines,
+        .figure_count = frame->drawn.count};
     struct tp_text html = {0};
     char *name = html_name(frame->steps->report);
     enum tp_status status =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "dump/dump_call.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool part_is(struct tp_msprobe_part part, const char *word)

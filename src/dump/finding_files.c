@@ -3,8 +3,7 @@
  * A finding knows the directory, or else the step and the rank, the place in
  * the order of calls, the item and the name of what it is about. Several places
  * may be of one step and rank, where these are not known: the call has to have
- * the name, too. One about no call
- * names a file, or nothing that has one.
+ * the name, too. One about no call names a file, or nothing that has one.
  */
 #include "dump/finding_files.h"
 

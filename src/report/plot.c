@@ -265,17 +265,23 @@ static enum tp_status start_gnuplot(const struct tp_plot_options *options,
                : tp_gnuplot_run(work, err);
 }
 
+static struct tp_gnuplot_work work_of(const struct drawing *drawing,
+                                      const struct tp_plot_options *options)
+{
+    return (struct tp_gnuplot_work){.output_dir = options->output_dir,
+                                    .jobs = drawing->jobs,
+                                    .count = drawing->count,
+                                    .processes = options->jobs,
+                                    .patience_s = options->patience_s,
+                                    .stop = options->stop};
+}
+
 static enum tp_status run_gnuplot(const struct drawing *drawing,
                                   const struct tp_plot_options *options,
                                   struct tp_plot_result *result,
                                   struct tp_error *err)
 {
-    struct tp_gnuplot_work work = {.output_dir = options->output_dir,
-                                   .jobs = drawing->jobs,
-                                   .count = drawing->count,
-                                   .processes = options->jobs,
-                                   .patience_s = options->patience_s,
-                                   .stop = options->stop};
+    struct tp_gnuplot_work work = work_of(drawing, options);
     struct tp_error trouble = {0};
     enum tp_status status = start_gnuplot(options, &work, &trouble);
     const bool ended = status != TP_OK || (options->stop && *options->stop);
@@ -339,8 +345,7 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
     return options->draw ? draw(figures, count, options, result, err) : TP_OK;
 }
 
-/* --- again, for a page -----------------------------------------------------
- */
+/* --- again, for a page -------------------------------------------------- */
 
 /* Bytes that a PNG of 1200 by 800 takes: of 64 figures of test data 28 to
  * 140 kB, on average 64. */
@@ -387,12 +392,7 @@ static enum tp_status run_again(const struct drawing *drawing,
                                 struct tp_plot_result *result,
                                 struct tp_error *err)
 {
-    struct tp_gnuplot_work work = {.output_dir = options->output_dir,
-                                   .jobs = drawing->jobs,
-                                   .count = drawing->count,
-                                   .processes = options->jobs,
-                                   .patience_s = options->patience_s,
-                                   .stop = options->stop};
+    struct tp_gnuplot_work work = work_of(drawing, options);
     struct tp_error trouble = {0};
     const enum tp_status status =
         drawing->count ? start_gnuplot(options, &work, &trouble) : TP_OK;
