@@ -23,8 +23,9 @@ fuzz()
     # libFuzzer's limit is by the clock: on a busy machine it is begun again
     # until the processor time is spent, as is one that failed
     while left=$((seconds - used)) && [ $left -gt 0 ]; do
-        { time "./$1" -max_total_time=$left -timeout=20 -rss_limit_mb=2048 \
-            -max_len=100000 -print_final_stats=1 "${dict[@]}" \
+        { time "./$1" -max_total_time=$left -timeout=20 \
+            -report_slow_units=20 -rss_limit_mb=2048 -max_len=100000 \
+            -print_final_stats=1 "${dict[@]}" \
             -artifact_prefix="$name.work/found-" "$name.work/corpus" \
             "$seeds.corpus" >> "$name.work/log" 2>&1; } 2> "$name.work/time"
         used=$(awk -v u="$used" '{ print int(u + $1 + $2 + 1) }' \
