@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of a report: tables that sort, filter and scroll, and a chart for
- * each finding; report_evidence.js leads from findings to rows, report_map.js
- * draws the map, report_tensors.js, report_calls.js and report_traces.js have
- * what only pages of tensors, of calls in dumps and of traces have. Rows stand in the page as base64 of deflated JSON, a list a row,
- * and are unpacked when their table is opened. Only rows that can be seen are in
- * the document, so that 50 000 of them scroll; without this script the first
- * rows of each table stand there.
+ * The page of a report: tables that sort, filter and scroll, and what a finding
+ * shows when it is opened. report_charts.js draws its chart, report_evidence.js
+ * leads from it to rows, report_map.js draws the map; report_tensors.js,
+ * report_calls.js, report_content.js and report_traces.js have what only pages of
+ * tensors, of calls in dumps, of two checkpoints by content and of traces have.
+ * Rows stand in the page as base64 of deflated JSON,
+ * a list a row, and are unpacked when their table is opened. Only rows that can
+ * be seen are in the document, so that 50 000 of them scroll; without this script
+ * the first rows of each table stand there.
  * Everything that came from a file becomes text, never markup.
  */
 'use strict';
@@ -34,7 +36,6 @@ function draw(name, props, ...children) {
   if (name === 'svg') queueMicrotask(() => keys.ready(node));
   return node;
 }
-const keys = chartKeys(make);
 
 /* Numbers that JSON cannot say are words. */
 function number(cell) {
@@ -50,6 +51,8 @@ function shown(value) {
   if (typeof value !== 'number' || Number.isInteger(value)) return String(value);
   return String(Number(value.toPrecision(5)));
 }
+
+const keys = chartKeys({make, draw, shown});
 
 /* --- rows ---------------------------------------------------------------- */
 
@@ -416,73 +419,6 @@ async function filter(name, words, by) {
 /* As wide as has room, so that letters keep their size. */
 const widthOf = (place) => Math.max(260, Math.min(640, place.clientWidth || 640));
 
-/* Where a label of the baseline may stand, and one of the first bad point. */
-const alongLine = (left, right, y) => [0, .25, .5, .75, 1].flatMap((share) =>
-    [-4, 11, -16, 23].map((by) => [left + 4 + share * (right - left - 4), y + by]));
-const around = (x, y, long) => [14, -10, 26, -22, 38, -34].flatMap((by) =>
-    [x + 10, x - 10 - long, x - long / 2].map((from) => [from, y + by]));
-
-/* Infinite values stand above all others. `over` is what the points are of. */
-function chart(points, finding, width) {
-  const over = finding.over || 'iteration';
-  const infinite = points.some((p) => !Number.isFinite(p[1]));
-  const height = 180, bottom = 24, top = infinite ? 28 : 10;
-  const values = points.map((p) => p[1]).filter(Number.isFinite);
-  const base = finding.baseline;
-  if (base !== null) values.push(base);
-  if (!values.length) values.push(1);
-  const positive = values.filter((v) => v > 0);
-  const least = Math.min(...values), most = Math.max(...values);
-  const left = Math.max(70, 10 + keys.LETTER *
-                        Math.max(shown(least).length, shown(most).length));
-  const log = positive.length === values.length && most > 30 * least;
-  const map = log ? Math.log10 : (v) => v;
-  const low = map(least), span = map(most) - low || 1;
-  const from = points[0][0], steps = points[points.length - 1][0] - from || 1;
-  const x = (i) => left + (i - from) / steps * (width - left - 15);
-  const y = (v) => Number.isFinite(v)
-      ? height - bottom - (map(v) - low) / span * (height - bottom - top) : 10;
-  const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
-  const places = points.map(([i, v]) => [x(i), y(v)]), boxes = keys.taken(places, 4);
-  const axis = {left, right: width, top: height - bottom - 1, bottom: height};
-  const label = (words, at) => {
-    const [u, v] = keys.place(words, at.filter(([, v]) => v > 9 && v < height - bottom - 4),
-                              [...boxes, axis], width);
-    return draw('text', {class: 'label', x: u, y: v}, words);
-  };
-  svg.append(draw('title', {}, `${finding.metric} over ${over}s`));
-  svg.append(draw('path', {class: 'axis', fill: 'none',
-      d: `M${left} ${top}V${height - bottom}H${width - 15}`}));
-  svg.append(draw('polyline', {class: 'line',
-      points: places.map((at) => at.join(',')).join(' ')}));
-  for (const [i, v] of points) {
-    const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
-    dot.append(draw('title', {}, `${over} ${i}: ${Number.isFinite(v) ? shown(v) : '∞'}` +
-        (finding.name ? `, ${finding.name(i)}` : '')));
-    svg.append(dot);
-    if (i !== finding.iteration) continue;
-    const {first} = finding.words;
-    boxes.push({left: x(i) - 8, right: x(i) + 8, top: y(v) - 8, bottom: y(v) + 8});
-    svg.append(draw('circle', {class: 'bad', cx: x(i), cy: y(v), r: 7}),
-               label(first, around(x(i), y(v), first.length * keys.LETTER)));
-  }
-  if (base !== null) {
-    const {baseline} = finding.words;
-    svg.append(draw('line', {x1: left, x2: width - 15, y1: y(base), y2: y(base),
-                             class: 'axis', 'stroke-dasharray': '4 3'}),
-               label(baseline, alongLine(left, width - 15 - baseline.length * keys.LETTER,
-                                         y(base))));
-  }
-  if (infinite) svg.append(draw('text', {x: left - 14, y: 14}, '∞'));
-  svg.append(draw('text', {x: 2, y: y(most) + 8}, shown(most)));
-  svg.append(draw('text', {x: 2, y: y(least)}, shown(least)));
-  svg.append(draw('text', {x: left, y: height - 6}, `${over} ${from}`));
-  svg.append(draw('text', {x: width - 15, y: height - 6, 'text-anchor': 'end'},
-                  String(points[points.length - 1][0])));
-  if (log) svg.append(draw('text', {x: 2, y: height - 6}, 'log scale'));
-  return svg;
-}
-
 async function enrich(node) {
   const findings = await load('findings');
   const place = node.querySelector('.chart');
@@ -533,13 +469,10 @@ async function addSeries(place, of, finding) {
   else if (points.length < 2)
     lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
   else
-    place.append(make('figure', {class: 'shares'},
-        make('figcaption', {}, `${metric} over iterations` +
-            (rank === null ? '' : ` of rank ${rank}`)),
-        chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
-                       words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
-                           : {baseline: 'baseline', first: 'first bad'}},
-              widthOf(place))));
+    place.append(keys.chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
+        caption: `${metric} over iterations` + (rank === null ? '' : ` of rank ${rank}`),
+        words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
+            : {baseline: 'baseline', first: 'first bad'}}, widthOf(place)));
 }
 
 /* --- the page ----------------------------------------------------------------- */
@@ -562,8 +495,10 @@ const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, Vi
     number, distinct, widthOf, ofFinding, map: heat,
     replaceView: (name, view) => views.set(name, view)});
 const main = ['calls', 'replay'].find((name) => section_of(name));
-const calls = main && callPage({main, make, shown, load, number, distinct, chart,
-    widthOf, map: heat});
+const calls = main && callPage({main, make, shown, load, number, distinct,
+    chart: keys.chart, widthOf, map: heat});
+
+if (section_of('content_matches')) contentPage({load, map: heat});
 
 for (const node of document.querySelectorAll('details[data-table]')) {
   const name = node.dataset.table;

@@ -48,10 +48,9 @@ function callOf(table, row) {
           order: cell(table, row, 'order'), module, layer: layerOf(module, name), ...made};
 }
 
-/* Of rows that are of no call only the place is known. */
+/* Of rows that are of no call only the place is known, and what a name says. */
 const ofPlace = (table, row) =>
-    ({row, step: cell(table, row, 'step'), rank: cell(table, row, 'rank'), module: null,
-      layer: null, operator: null, direction: null, tensor: null, part: null});
+    ({...callOf(table, row), order: null, part: null});
 
 /* The table, its calls, and where they are found by their place and name. */
 let table = null, calls = [], findings = null;
@@ -72,6 +71,13 @@ async function read() {
     push(byOrder, keyOf(call), call);
     push(byName, call.name, call);
   }
+}
+
+/* Calls of a name, or of the one that it is an item of. */
+function callsNamed(name) {
+  for (let long = name; long; long = long.slice(0, Math.max(0, long.lastIndexOf('.'))))
+    if (byName.has(long)) return byName.get(long);
+  return [];
 }
 
 /* Those that a row of another table is of: a function, or null where that says
@@ -95,9 +101,11 @@ function callsOf(other) {
   if (!order && !NAMES.some((name) => other.at.has(name))) return null;
   return (row) => {
     const name = nameOf(other, row) || '';
-    const found = !order ? (byName.get(name) || []).filter(inPlace(row))
+    const at = order ? cell(other, row, order) : null;
+    const all = at === null ? callsNamed(name).filter(inPlace(row))
         : byOrder.get(keyOf({step: cell(other, row, 'step'), rank: cell(other, row, 'rank'),
-                             order: cell(other, row, order)})) || [];
+                             order: at})) || [];
+    const found = order && at === null ? all.slice(0, 1) : all; /* of one call */
     /* places that are alike are told apart by names */
     const named = found.length > 1 ? found.filter((call) => name.startsWith(call.name)) : [];
     return named.length ? named : found.length ? found : [ofPlace(other, row)];
@@ -107,7 +115,9 @@ function callsOf(other) {
 /* --- the map ------------------------------------------------------------------ */
 
 function axis(id, words, names, more) {
-  return {id, words, names, of: () => (call) => call[id], ...more};
+  const known = new Set(names);
+  return {id, words, names, of: () => (call) => known.has(call[id]) ? call[id] : null,
+          ...more};
 }
 
 /* Parts of the order of calls, which every dump has. */
@@ -147,12 +157,65 @@ function axes() {
   return {rows, columns: [...columns, order]};
 }
 
-const RESULTS = [{word: 'pass', kind: ''}, {word: 'warning', kind: 'medium'},
-                 {word: 'error', kind: 'high'}];
-const JUDGEMENTS = [{word: 'not judged', kind: ''}, {word: 'explained', kind: ''},
-                    {word: 'narrow', kind: 'medium'}, {word: 'wrong', kind: 'high'}];
-const ANOMALIES = [{word: 'meant', kind: ''}, {word: 'medium', kind: 'low'},
-                   {word: 'high', kind: 'medium'}, {word: 'critical', kind: 'high'}];
+/* What words of a column mean, from the best on. */
+const RESULTS = [
+  {word: 'pass', kind: '', means: 'no rule of msprobe\'s comparison says anything'},
+  {word: 'warning', kind: 'medium', means: 'one of its rules warns'},
+  {word: 'error', kind: 'high', means: 'one of its rules calls it an error, or it was not compared'}];
+const NOT_JUDGED = 'not judged', DROPOUT = 'dropout', MAKES_NAN = 'makes NaN',
+    UNDEFINED = 'undefined', OVERFLOWS = 'overflows';
+const JUDGEMENTS = [
+  {word: NOT_JUDGED, kind: '', means: 'not computed again; the table says why'},
+  {word: 'explained', kind: '', means: 'rounding explains its results'},
+  {word: 'narrow', kind: 'medium',
+   means: 'only steps in the tensors\' own dtype explain its results'},
+  {word: OVERFLOWS, kind: 'medium', means: 'a result is finite, but not in its dtype'},
+  {word: MAKES_NAN, kind: 'medium', means: 'NaN or infinities of arguments that are finite'},
+  {word: UNDEFINED, kind: 'high', means: 'NaN or infinities where the function is not defined'},
+  {word: DROPOUT, kind: 'high', means: 'elements, or a share of zeros, that are not those of its p'},
+  {word: 'wrong', kind: 'high', means: 'rounding does not explain a result'}];
+const ANOMALIES = [
+  {word: 'meant', kind: '', means: 'only infinities as a mask has them'},
+  {word: 'medium', kind: 'low', means: 'NaN or Inf in arguments only'},
+  {word: 'high', kind: 'medium', means: 'in arguments and results, or a norm that grew 100-fold'},
+  {word: 'critical', kind: 'high', means: 'in results only: it came up here'}];
+/* What low, medium and high findings are: of a replay, a dump, a comparison. */
+const SEVERITIES = {
+  replay: ['rounding grows, or equal arguments gave other results',
+      'a wider dtype would be better, or zeros make NaN and infinities',
+      'a wrong result, or NaN where the function is not defined'],
+  dump: ['a note', 'what follows from such, or may be meant',
+      'data that cannot be trusted, or where NaN or Inf began'],
+  compare: ['any other difference',
+      'a difference that msprobe\'s rules count, or of what was asked for',
+      'NaN or Inf that only A has, or error that an operator adds']};
+const severitiesOf = () => SEVERITIES[page.main === 'replay' ? 'replay'
+    : findings.at.has('check') ? 'dump' : 'compare'];
+
+/* Calls that findings of a rule name, and that are high. */
+function highOf(rule) {
+  const of = findings && callsOf(findings);
+  return findings ? findings.rows.filter((row) => cell(findings, row, 'rule') === rule &&
+      cell(findings, row, 'severity') === 'high').flatMap(of) : [];
+}
+
+/* The worst that is said of each row of a replay. Only findings tell dropouts,
+ * and of an operator that makes NaN, one finding for all its calls, why. */
+async function judgements() {
+  if (!table.at.has('judgement')) return null;
+  const dropouts = new Set(highOf('dropout').map((call) => call.row));
+  const own = callsOf(table);
+  const undefineds = new Set(highOf('makes_nan').map((call) => call.operator));
+  const wordOf = (of, row) => {
+    const judgement = cell(of, row, 'judgement');
+    if (judgement === 'wrong') return judgement;
+    if (dropouts.has(row)) return DROPOUT;
+    if (number(cell(of, row, 'nonfinite')) > 0)
+      return undefineds.has(own(row)[0].operator) ? UNDEFINED : MAKES_NAN;
+    return number(cell(of, row, 'overflows')) > 0 ? OVERFLOWS : judgement || NOT_JUDGED;
+  };
+  return ofWordsOf(page.main, 'verdict: the worst and how many', JUDGEMENTS, wordOf);
+}
 
 /* Numbers of the main table. Where no result was compared, as of gradients of
  * parameters, which are themselves what comes out, arguments were; the words of
@@ -185,15 +248,19 @@ async function ofWordsOf(name, words, levels, wordOf) {
           owners(row).map((call) => [call, wordOf(other, row)]))});
 }
 
+function findingLevels() {
+  const of = callsOf(findings);
+  return page.map.ofFindings(findings, severitiesOf(), (row) => of(row)[0]);
+}
+
 /* First what the page is mostly looked at for. */
 async function measures() {
   const log = {log: true}, low = {low: true};
   const pair = (column, words, more) => ofTable('pairs', column, words, more);
   const list = await Promise.all([
     ofOwn('error_out', 'largest relative error of results, of arguments where none was compared'),
-    table.at.has('judgement') && ofWordsOf(page.main, 'verdict: the worst and how many',
-        JUDGEMENTS, (of, row) => cell(of, row, 'judgement') || 'not judged'),
-    findings && page.map.ofFindings(findings, (row) => callsOf(findings)(row)[0]),
+    judgements(),
+    findings && findingLevels(),
     table.at.has('result') && ofWordsOf(page.main, 'msprobe\'s verdict: the worst and how many',
         RESULTS, (of, row) => cell(of, row, 'result')),
     ofWordsOf('overflow', 'NaN and Inf: the worst call and how many', ANOMALIES,
@@ -247,7 +314,8 @@ function valueOf(call, column) {
       : numberOf(call, column);
 }
 
-/* A chart of calls by what they are told apart by, the finding's own marked. */
+/* A chart of calls by what they are told apart by, the finding's own marked, also
+ * where it has no number. */
 function addChart(place, list, by, own, [column, words]) {
   const points = list.map((call) => [call[by], valueOf(call, column)])
       .filter(([, value]) => !Number.isNaN(value));
@@ -256,26 +324,26 @@ function addChart(place, list, by, own, [column, words]) {
   const told = (value) => Number.isFinite(value) ? shown(value) : '∞';
   if (points.length < 2) return false;
   const lost = list.length - points.length;
+  const without = Number.isNaN(valueOf(own, column)) ? ', that of this finding among them' : '';
   const caption = (by === 'order' ? `${words}, call by call` : `${words}, of this call by ${by}`) +
-      (lost ? `; ${lost} without a number left out` : '');
+      (lost ? `; ${lost} without a number left out${without}` : '');
   const line = (text) => place.append(make('p', {class: 'soft'}, `${caption}: ${text}.`));
   if (values.length === 1) line(`${told(values[0])} in all ${points.length}`);
   else if (by !== 'order' && points.length === 2) /* two points are no course */
     line(points.map(([at, value]) => `${told(value)} in ${by} ${at}`).join(', '));
-  else place.append(make('figure', {class: 'shares'}, make('figcaption', {}, caption),
-      page.chart(points, {metric: words, baseline: null, iteration: own[by],
-          over: by === 'order' ? 'call' : by, name: by === 'order' ? (i) => names.get(i) : null,
-          words: {first: 'this finding'}}, page.widthOf(place))));
+  else place.append(page.chart(points, {caption, metric: words, baseline: null,
+      iteration: own[by], over: by === 'order' ? 'call' : by,
+      name: by === 'order' ? (i) => names.get(i) : null,
+      words: {first: 'this finding'}}, page.widthOf(place)));
   return true;
 }
 
 /* The call of a finding, by its place or, of one that a side lacks, its name. */
 function ownOf(of) {
   const name = of('name') || '';
-  const is = (call) => name === call.name || name.startsWith(`${call.name}.`);
-  const found = of('order') === null ? calls.filter(is)
-      : byOrder.get(keyOf({step: of('step'), rank: of('rank'), order: of('order')})) || [];
-  return found.find(is) || found[0];
+  if (of('order') === null) return callsNamed(name)[0];
+  const found = byOrder.get(keyOf({step: of('step'), rank: of('rank'), order: of('order')})) || [];
+  return found.find((call) => callsNamed(name).includes(call)) || found[0];
 }
 
 /* The finding's call among those before and behind it, and in all steps. */
@@ -284,7 +352,9 @@ async function around(place, of) {
   const lack = (words) => place.append(make('p', {class: 'soft'}, `No chart of it: ${words}.`));
   const charted = table && CHARTED.find(([column]) => table.at.has(column));
   const own = charted && ownOf(of);
-  if (!charted || (!own && of('order') === null)) return lack('it is about no call');
+  if (!charted || (!own && of('order') === null))
+    return lack(charted && of('rule') === 'unmatched' ? 'only B has its call'
+                                                       : 'it is about no call');
   if (!own) return lack(table.total > table.rows.length
       ? 'its call is beyond the rows that are in this page' : 'its call was not looked at');
   const near = calls.filter((call) => call.step === own.step && call.rank === own.rank &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Charts by key and by touch, and where their labels stand. What of a chart can
+ * The chart of a finding; charts by key and by touch, and where their labels
+ * stand. What of a chart can
  * be pointed at is each of its elements that has a title of its own. The chart
  * is reached by the Tab key, arrows go through these in their order, and what
  * one says stands beside it and is announced; a touch shows the nearest.
  */
-function chartKeys(make) {
+function chartKeys({make, draw, shown: told}) {
 /* Letters of 11 pixels: how wide one is, how far it goes above its line. */
 const LETTER = 6.7, ABOVE = 9, BELOW = 3;
 
@@ -113,5 +114,108 @@ function place(words, places, boxes, width) {
   return best;
 }
 
-return {ready, taken, place, LETTER};
+/* --- the chart of a finding ------------------------------------------------ */
+
+const HEIGHT = 180, BOTTOM = 24, EDGE = 15;
+
+/* Where a label of the baseline may stand, and one of the finding's point: near
+ * it, then further and further away. */
+const alongLine = (left, right, y) => [0, .25, .5, .75, 1].flatMap((share) =>
+    [-4, 11, -16, 23, -28, 35].map((by) => [left + 4 + share * (right - left - 4), y + by]));
+function around(x, y, long) {
+  const near = [10, -10 - long, -long / 2, 30, -30 - long, 70, -70 - long, 120, -120 - long];
+  const far = (dx, by) => Math.hypot(Math.max(dx, -dx - long, 0), by - 2);
+  return [14, -10, 26, -22, 38, -34, 50, -46, 62, -58, 74, -70, 86, -82, 98, -94]
+      .flatMap((by) => near.map((dx) => [dx, by]))
+      .sort((a, b) => far(...a) - far(...b)).map(([dx, by]) => [x + dx, y + by]);
+}
+
+/* How points stand in a chart: x and y of a value, its least and largest ones.
+ * Infinite values stand above all others. */
+function scaled(points, finding, width) {
+  const infinite = points.some(([, v]) => !Number.isFinite(v));
+  const values = points.map(([, v]) => v).filter(Number.isFinite);
+  if (finding.baseline !== null) values.push(finding.baseline);
+  if (!values.length) values.push(1);
+  const least = Math.min(...values), most = Math.max(...values);
+  const top = infinite ? 28 : 10;
+  const left = Math.max(70, 10 + LETTER * Math.max(told(least).length, told(most).length));
+  const log = least > 0 && most > 30 * least;
+  const map = log ? Math.log10 : (v) => v;
+  const low = map(least), span = map(most) - low || 1;
+  const steps = points.map(([i]) => i);
+  if (typeof finding.iteration === 'number') steps.push(finding.iteration);
+  const from = Math.min(...steps), to = Math.max(...steps);
+  return {infinite, least, most, top, left, log, from, to,
+          x: (i) => left + (i - from) / (to - from || 1) * (width - left - EDGE),
+          y: (v) => Number.isFinite(v)
+              ? HEIGHT - BOTTOM - (map(v) - low) / span * (HEIGHT - BOTTOM - top) : 10};
+}
+
+/* Draws a label where it covers least. */
+function labels(places, left, width) {
+  const boxes = [...taken(places, 4),
+      {left, right: width, top: HEIGHT - BOTTOM - 1, bottom: HEIGHT},
+      {left: 0, right: left + 1, top: 0, bottom: HEIGHT}];
+  const add = (words, at) => {
+    const inside = at.filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
+    const [x, y] = place(words, inside, boxes, width);
+    return draw('text', {class: 'label', x, y}, words);
+  };
+  return {add, clear: (box) => boxes.push(box)};
+}
+
+/* The point of the finding in a ring, or a line where it has no number. */
+function marked(finding, points, {x, y, top}, label) {
+  const at = x(finding.iteration), {first} = finding.words;
+  const own = points.find(([i]) => i === finding.iteration);
+  if (own) {
+    const v = y(own[1]);
+    label.clear({left: at - 8, right: at + 8, top: v - 8, bottom: v + 8});
+    return [draw('circle', {class: 'bad', cx: at, cy: v, r: 7}),
+            label.add(first, around(at, v, first.length * LETTER))];
+  }
+  const words = `${first}: no number`, middle = (top + HEIGHT - BOTTOM) / 2;
+  label.clear({left: at - 2, right: at + 2, top, bottom: HEIGHT - BOTTOM});
+  return [draw('path', {class: 'bad', 'stroke-dasharray': '4 3',
+                        d: `M${at} ${top}V${HEIGHT - BOTTOM}`}),
+          label.add(words, around(at, middle, words.length * LETTER))];
+}
+
+function dotOf(i, v, finding, over, {x, y}) {
+  const dot = draw('circle', {class: 'point', cx: x(i), cy: y(v), r: 2.5});
+  dot.append(draw('title', {}, `${over} ${i}: ${Number.isFinite(v) ? told(v) : '∞'}` +
+      (finding.name ? `, ${finding.name(i)}` : '')));
+  return dot;
+}
+
+/* A figure of points [x, value]; `finding` has caption, metric, baseline or null,
+ * iteration, words of these two, and `over`, what x is. */
+function chart(points, finding, width) {
+  const over = finding.over || 'iteration', base = finding.baseline;
+  const scale = scaled(points, finding, width), {x, y, left, top, least, most} = scale;
+  const places = points.map(([i, v]) => [x(i), y(v)]), label = labels(places, left, width);
+  const svg = draw('svg', {viewBox: `0 0 ${width} ${HEIGHT}`, width, role: 'img'},
+      draw('title', {}, `${finding.metric} over ${over}s`),
+      draw('path', {class: 'axis', fill: 'none',
+                    d: `M${left} ${top}V${HEIGHT - BOTTOM}H${width - EDGE}`}),
+      draw('polyline', {class: 'line', points: places.map((at) => at.join(',')).join(' ')}),
+      ...points.map(([i, v]) => dotOf(i, v, finding, over, scale)));
+  if (typeof finding.iteration === 'number')
+    svg.append(...marked(finding, points, scale, label));
+  if (base !== null)
+    svg.append(draw('line', {x1: left, x2: width - EDGE, y1: y(base), y2: y(base),
+                             class: 'axis', 'stroke-dasharray': '4 3'}),
+               label.add(finding.words.baseline, alongLine(left, width - EDGE -
+                   finding.words.baseline.length * LETTER, y(base))));
+  const text = (x, y, words, more) => draw('text', {x, y, ...more}, words);
+  svg.append(...(scale.infinite ? [text(left - 14, 14, '∞')] : []),
+      text(2, y(most) + 8, told(most)), text(2, y(least), told(least)),
+      text(left, HEIGHT - 6, `${over} ${scale.from}`),
+      text(width - EDGE, HEIGHT - 6, String(scale.to), {'text-anchor': 'end'}));
+  return make('figure', {class: 'shares'}, make('figcaption', {},
+      finding.caption + (scale.log ? ', on a logarithmic scale' : '')), svg);
+}
+
+return {ready, chart};
 }

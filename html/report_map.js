@@ -3,13 +3,14 @@
  * The map of a page: places (layers, modules, operators) over what they go
  * through (iterations, steps, ranks), coloured by the worst that is in each
  * cell, which narrows all that stands below. What it is of is a `source` of
- * report_tensors.js or report_calls.js:
+ * report_tensors.js, report_calls.js or report_content.js:
  *   rows, columns  axes to choose from: {id, words, names, of(table), head(name)};
  *                  of() gives the name that a row of a table has, null where
  *                  that has no such axis
  *   measures       {id, words, table, values()}: [row of the table, number] each;
  *                  `low` where the least is the worst, `log` where powers of ten
- *                  count, `levels` where numbers are words, from the best on
+ *                  count, `levels` where numbers are words, from the best on:
+ *                  {word, kind, means}
  *   scopeOf(cell)  what a click narrows the page to, of [{axis, name}]
  * `page` are the tools of report.js.
  */
@@ -46,19 +47,20 @@ const words = (wanted) =>
 
 /* --- measures ------------------------------------------------------------------ */
 
-const SEVERITIES = [{word: 'note', kind: 'low'}, {word: 'low', kind: 'low'},
-    {word: 'medium', kind: 'medium'}, {word: 'high', kind: 'high'}];
+const SEVERITIES = [['low', 'low'], ['medium', 'medium'], ['high', 'high']];
 
-/* Findings by severity; `rowOf` gives what an axis knows of one. */
-function ofFindings(findings, rowOf) {
+/* Findings by severity, what each means from low to high; `rowOf` gives what an
+ * axis knows of one. */
+function ofFindings(findings, means, rowOf) {
   const at = findings.at.get('severity');
-  const levelOf = (word) => Math.max(1, SEVERITIES.findIndex((one) => one.word === word));
+  const levelOf = (word) => Math.max(0, SEVERITIES.findIndex(([one]) => one === word));
   return {id: 'finding', words: 'findings: the worst and how many', table: findings,
-      levels: SEVERITIES, none: 'no finding',
+      levels: SEVERITIES.map(([word, kind], i) => ({word, kind, means: means[i]})),
+      none: 'no finding',
       values: () => findings.rows.map((row) => [rowOf(row), levelOf(row[at])])};
 }
 
-/* Words of a column by how bad they are: [{word, kind}] from the best on. */
+/* Words of a column by how bad they are. */
 function ofWords(id, words, levels, more) {
   const order = new Map(levels.map(({word}, i) => [word, i]));
   return {id, words, levels, alike: true, ...more,
@@ -145,6 +147,17 @@ class Heat {
     Object.assign(this, {source, axes, measure});
     this.body = make('div', {class: 'map', onkeydown: (event) => this.move(event)});
     this.key = make('p', {class: 'soft'});
+    this.levels = make('dl', {class: 'levels'});
+  }
+
+  /* What the words of the cells mean, the worst first, beside their colour. */
+  told(cells) {
+    const seen = new Set([...cells.values()].map(({value}) => value));
+    const {levels = [], none} = this.measure;
+    const there = levels.filter((level, i) => seen.has(i)).reverse();
+    if (none) there.push({word: '·', kind: '', means: `${none} begins there`});
+    this.levels.replaceChildren(...there.flatMap(({word, kind, means}) =>
+        [make('dt', {class: kind || false}, word), make('dd', {}, means)]));
   }
 
   cell(cells, share, down, over) {
@@ -256,8 +269,9 @@ class Heat {
         }))), 2 + Math.max(...downs.map((down) => cut(down).length)))
         .map((band) => this.table(cells, share, downs, band.map((i) => overs[i])));
     const {measure, source} = this;
-    this.key.textContent = measure.none ? 'A dot: no finding begins there. '
-        : measure.levels ? '' : `More colour is ${measure.low ? 'lower' : 'higher'}. `;
+    this.told(cells);
+    this.key.textContent = measure.levels ? ''
+        : `More colour is ${measure.low ? 'lower' : 'higher'}. `;
     this.key.append(source.cutOf && source.cutOf(measure) || cutOf(measure),
                     `A cell narrows findings and tables to its ${source.things}; once ` +
                     'more, or the button of the line below, shows all again.');
@@ -288,7 +302,7 @@ function draw(place, source) {
   const heat = new Heat(source, list[0], [rows[0], over]);
   const show = () => {
     heat.paint();
-    body.replaceChildren(heat.key, heat.body);
+    body.replaceChildren(heat.key, heat.body, heat.levels);
     heat.toWorst();
   };
   const along = (k, axes) => (i) => {

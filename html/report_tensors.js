@@ -186,6 +186,11 @@ function scopeOf(tensors, wanted) {
   };
 }
 
+/* What low, medium and high findings are. */
+const SEVERITIES = ['a property of the format or of the tensor, at all times',
+    'a measured change, or much lost in the format',
+    'NaN or Inf where there was none, or where an incident began'];
+
 /* Of the rows that are of one cell. `low`: the least is the worst. */
 async function measures(tensors) {
   const plain = (name, words, more) => tensors.at.has(name) &&
@@ -193,7 +198,7 @@ async function measures(tensors) {
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
   const list = [];
   findings = await load('findings');
-  if (findings) list.push(page.map.ofFindings(findings, (row) => row));
+  if (findings) list.push(page.map.ofFindings(findings, SEVERITIES, (row) => row));
   list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
             plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
             plain('underflow_ratio', 'underflow: largest share of elements', {log: true}));

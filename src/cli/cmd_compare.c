@@ -243,6 +243,14 @@ static void add_text(const void *session, const struct tp_report_style *style,
     tp_report_runs_text(&report, style->most, style->color, text);
 }
 
+static void add_head(const void *session, struct tp_text *verdict,
+                     struct tp_text *sentence)
+{
+    const struct session *s = session;
+    const struct tp_runs_report report = report_of(s);
+    tp_report_runs_head(&report, s->frame.damaged, verdict, sentence);
+}
+
 static void add_json(const void *session, struct tp_text *text)
 {
     const struct tp_runs_report report = report_of(session);
@@ -283,6 +291,7 @@ int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
         .judge = judge,
         .write = write_results,
         .draw = draw,
+        .head = add_head,
         .text = add_text,
         .json = add_json,
         .lost = lost,

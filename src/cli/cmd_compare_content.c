@@ -5,6 +5,7 @@
  * compare.h5.
  */
 #include "cli/frame.h"
+#include "compare/content_files.h"
 #include "compare/content_match.h"
 #include "config.h"
 #include "report/report_content.h"
@@ -15,6 +16,7 @@ struct session {
     struct tp_content content;
     struct tp_content_rows rows;
     struct tp_dump_findings findings;
+    struct tp_finding_files files;
 };
 
 static enum tp_status check(void *session, struct tp_error *err)
@@ -56,12 +58,17 @@ static enum tp_status match(void *session, struct tp_error *err)
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[3];
+    struct tp_table tables[4];
+    enum tp_status status =
+        tp_content_finding_files(&s->content, &s->findings, &s->files, err);
+    if (status != TP_OK)
+        return status;
     tp_content_matches_table(&s->rows, &tables[0]);
     tp_content_alone_table(&s->rows, &tables[1]);
     tp_compare_findings_table(&s->findings, &tables[2]);
+    tp_finding_files_table(&s->files, &tables[3]);
     const struct tp_content_side *sides = s->content.sides;
-    return tp_frame_hdf5(&s->frame, tables, 3,
+    return tp_frame_hdf5(&s->frame, tables, 4,
                          sides[0].found.count + sides[1].found.count, 0, err);
 }
 
@@ -98,6 +105,14 @@ static void add_text(const void *session, const struct tp_report_style *style,
     tp_report_content_text(&report, style->most, style->color, text);
 }
 
+static void add_head(const void *session, struct tp_text *verdict,
+                     struct tp_text *sentence)
+{
+    const struct session *s = session;
+    const struct tp_content_report report = report_of(s);
+    tp_report_content_head(&report, s->frame.damaged, verdict, sentence);
+}
+
 static void add_json(const void *session, struct tp_text *text)
 {
     const struct tp_content_report report = report_of(session);
@@ -108,7 +123,7 @@ static bool lost(const void *session)
 {
     const struct session *s = session;
     return tp_content_lost(&s->content) || s->rows.arena.failed ||
-           s->findings.arena.failed;
+           s->findings.arena.failed || s->files.arena.failed;
 }
 
 static void clear(void *session)
@@ -116,6 +131,7 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->steps);
     tp_number_set_clear(&s->ranks);
+    tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_content_rows_clear(&s->rows);
     tp_content_clear(&s->content);
@@ -133,6 +149,7 @@ int tp_compare_by_content(const struct tp_options *options, int argc,
         .check = check,
         .read = match,
         .write = write_results,
+        .head = add_head,
         .text = add_text,
         .json = add_json,
         .lost = lost,

@@ -209,6 +209,14 @@ static void add_text(const void *session, const struct tp_report_style *style,
     tp_report_dump_text(&report, style->most, style->color, text);
 }
 
+static void add_head(const void *session, struct tp_text *verdict,
+                     struct tp_text *sentence)
+{
+    const struct session *s = session;
+    const struct tp_dump_report report = report_of(s);
+    tp_report_dump_head(&report, s->frame.damaged, verdict, sentence);
+}
+
 static void add_json(const void *session, struct tp_text *text)
 {
     const struct tp_dump_report report = report_of(session);
@@ -259,6 +267,7 @@ int tp_cmd_dump(const struct tp_options *options, int argc, char **argv)
         .check = check,
         .read = read_dump,
         .write = write_results,
+        .head = add_head,
         .text = add_text,
         .json = add_json,
         .findings_json = add_findings,

@@ -125,6 +125,7 @@ int tp_cmd_merge(const struct tp_options *options, int argc, char **argv)
         .judge = tp_tensor_judge,
         .write = tp_tensor_write,
         .draw = tp_tensor_draw,
+        .head = tp_tensor_head,
         .text = add_text,
         .json = tp_tensor_json,
         .findings_json = tp_tensor_findings,

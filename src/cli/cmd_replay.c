@@ -29,7 +29,6 @@ struct session {
     struct tp_finding_files files;
     bool fix; /* handler_type                                              */
     struct tp_fixes fixes;
-    struct tp_text verdict, sentence; /* of the page                       */
 };
 
 /* --- what to do ----------------------------------------------------------- */
@@ -203,16 +202,12 @@ static struct tp_replay_report report_of(const struct session *s)
                                          s->frame.options->input_count};
 }
 
-/* What the head of the page says. */
-static enum tp_status judge(void *session, struct tp_error *err)
+static void add_head(const void *session, struct tp_text *verdict,
+                     struct tp_text *sentence)
 {
-    struct session *s = session;
+    const struct session *s = session;
     const struct tp_replay_report report = report_of(s);
-    tp_report_replay_head(&report, s->frame.damaged, &s->verdict, &s->sentence);
-    s->frame.verdict = tp_text_get(&s->verdict);
-    s->frame.sentence = tp_text_get(&s->sentence);
-    return s->verdict.failed || s->sentence.failed ? tp_fail_memory(err)
-                                                   : TP_OK;
+    tp_report_replay_head(&report, s->frame.damaged, verdict, sentence);
 }
 
 /* free_benchmark.csv as msprobe writes it, replay_coverage.csv as we do. */
@@ -293,8 +288,6 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
-    tp_text_clear(&s->verdict);
-    tp_text_clear(&s->sentence);
     tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_fixes_clear(&s->fixes);
@@ -314,9 +307,9 @@ int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
                    "replay_fix.csv"},
         .check = check,
         .read = replay,
-        .judge = judge,
         .write = write_results,
         .draw = draw,
+        .head = add_head,
         .text = add_text,
         .json = add_json,
         .lost = lost,

@@ -159,6 +159,7 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
         .write = tp_tensor_write,
         .draw = tp_tensor_draw,
         .computes = true,
+        .head = tp_tensor_head,
         .text = tp_tensor_text,
         .json = tp_tensor_json,
         .findings_json = tp_tensor_findings,

@@ -94,31 +94,48 @@ static enum tp_status write_json(const struct tp_frame *frame,
     return status;
 }
 
-/* The page, whose text is the report's. */
-static enum tp_status write_html(const struct tp_frame *frame,
-                                 const struct tp_text *report,
-                                 struct tp_error *err)
+/* The page of the report's text and the words of its head. */
+static enum tp_status write_words(const struct tp_frame *frame,
+                                  struct tp_html_words *words,
+                                  struct tp_error *err)
 {
-    const struct tp_html_words words = {
-        .title = frame->steps->title,
-        .tool_version = PACKAGE_VERSION,
-        .verdict = frame->verdict,
-        .sentence = frame->sentence,
-        .report = tp_text_get(report),
-        .inputs = frame->options->inputs,
-        .input_count = frame->options->input_count,
-        .folder = frame->options->staging,
-        .figures = frame->drawn.lines,
-        .figure_count = frame->drawn.count};
     struct tp_text html = {0};
     char *name = html_name(frame->steps->report);
+    words->title = frame->steps->title;
+    words->tool_version = PACKAGE_VERSION;
+    words->inputs = frame->options->inputs;
+    words->input_count = frame->options->input_count;
+    words->folder = frame->options->staging;
+    words->figures = frame->drawn.lines;
+    words->figure_count = frame->drawn.count;
     enum tp_status status =
-        name ? tp_html_page_write(&frame->page, &words, &html, err)
+        name ? tp_html_page_write(&frame->page, words, &html, err)
              : tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_output_write(frame->options, name, &html, err);
     tp_text_clear(&html);
     free(name);
+    return status;
+}
+
+static enum tp_status write_html(const struct tp_frame *frame,
+                                 const struct tp_text *report,
+                                 struct tp_error *err)
+{
+    struct tp_text verdict = {0}, sentence = {0};
+    struct tp_html_words words = {.verdict = frame->verdict,
+                                  .sentence = frame->sentence,
+                                  .report = tp_text_get(report)};
+    if (!words.sentence && frame->steps->head) {
+        frame->steps->head(frame, &verdict, &sentence);
+        words.verdict = verdict.length ? tp_text_get(&verdict) : NULL;
+        words.sentence = sentence.length ? tp_text_get(&sentence) : NULL;
+    }
+    enum tp_status status = verdict.failed || sentence.failed
+                                ? tp_fail_memory(err)
+                                : write_words(frame, &words, err);
+    tp_text_clear(&verdict);
+    tp_text_clear(&sentence);
     return status;
 }
 

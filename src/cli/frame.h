@@ -71,6 +71,10 @@ struct tp_frame_steps {
     /* The figures, unless --no_plots; TP_E_IO leaves room for what comes last.
      * May be NULL. */
     enum tp_status (*draw)(void *session, struct tp_error *err);
+    /* What the page says of the whole, if `verdict` of the frame does not: both
+     * may stay empty. May be NULL. */
+    void (*head)(const void *session, struct tp_text *verdict,
+                 struct tp_text *sentence);
     /* Writes files elsewhere, before the results change places, so that older
      * ones stay if it fails; may be NULL. */
     enum tp_status (*elsewhere)(const void *session, struct tp_error *err);

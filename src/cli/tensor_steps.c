@@ -186,6 +186,14 @@ void tp_tensor_text(const void *session, const struct tp_report_style *style,
         tp_kept_text(&s->kept, text);
 }
 
+void tp_tensor_head(const void *session, struct tp_text *verdict,
+                    struct tp_text *sentence)
+{
+    const struct tp_tensor_session *s = session;
+    const struct tp_report report = report_of(s);
+    tp_report_head(&report, s->frame.damaged, verdict, sentence);
+}
+
 void tp_tensor_json(const void *session, struct tp_text *text)
 {
     const struct tp_report report = report_of(session);

@@ -42,6 +42,8 @@ enum tp_status tp_tensor_plan(struct tp_tensor_session *session,
 enum tp_status tp_tensor_judge(void *session, struct tp_error *err);
 enum tp_status tp_tensor_write(void *session, struct tp_error *err);
 enum tp_status tp_tensor_draw(void *session, struct tp_error *err);
+void tp_tensor_head(const void *session, struct tp_text *verdict,
+                    struct tp_text *sentence);
 void tp_tensor_text(const void *session, const struct tp_report_style *style,
                     struct tp_text *text);
 void tp_tensor_json(const void *session, struct tp_text *text);

@@ -160,6 +160,7 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
     finding->step = comparison->pairs[at].a.place->step;
     finding->rank = comparison->pairs[at].a.place->rank;
     finding->order = row->order;
+    finding->pair = at;
     finding->name = row->api_name;
     finding->evidence = found->sentence;
     finding->suggestion = advice_of(row->verdict);

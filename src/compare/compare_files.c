@@ -90,18 +90,13 @@ static enum tp_status add_finding(struct maker *m,
                                   const struct tp_dump_finding *finding)
 {
     const struct tp_comparison *comparison = m->comparison;
-    if (finding->row != SIZE_MAX) {
-        const struct tp_compare_pair *pair = &comparison->pairs[finding->pair];
-        return add_row(m, pair, &pair->rows[finding->row]);
-    }
-    if (finding->order < 0)
+    if (finding->pair == SIZE_MAX)
         return add_named(m, finding->name);
-    for (size_t i = 0; i < comparison->pair_count; i++) {
-        const struct tp_dump_place *place = comparison->pairs[i].a.place;
-        if (place->step == finding->step && place->rank == finding->rank)
-            return add_call(m, &comparison->pairs[i], finding->order);
-    }
-    return TP_OK;
+    const struct tp_compare_pair *pair = &comparison->pairs[finding->pair];
+    if (finding->row != SIZE_MAX)
+        return add_row(m, pair, &pair->rows[finding->row]);
+    return finding->order >= 0 ? add_call(m, pair, finding->order)
+                               : add_named(m, finding->name);
 }
 
 enum tp_status tp_compare_finding_files(const struct tp_comparison *comparison,

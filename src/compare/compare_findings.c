@@ -76,6 +76,7 @@ static enum tp_status add(struct finder *f, enum tp_compare_finding_id id,
     (*finding)->step = call->step;
     (*finding)->rank = call->rank;
     (*finding)->order = call->order;
+    (*finding)->pair = call->pair;
     (*finding)->name = call->name;
     return TP_OK;
 }
@@ -238,10 +239,9 @@ static enum tp_status find_parting(struct finder *f)
     const char *equal =
         before > 1
             ? text(f, "All %" PRIu64 " calls before it are equal", before)
-        : before   ? "The one call before it is equal"
-                   : "It is the first call";
+        : before ? "The one call before it is equal"
+                 : "It is the first call";
     finding->count = places;
-    finding->pair = call->pair;
     finding->row = (size_t)(row - f->comparison->pairs[call->pair].rows);
     if (call->adds) {
         finding->evidence =
@@ -464,35 +464,65 @@ static enum tp_status find_growth(struct finder *f)
 
 /* --- names and files ------------------------------------------------------ */
 
-/* The first name of a side without a partner. */
-static const char *first_alone(const struct tp_comparison *comparison, bool b)
+/* The first of a side without a partner; NULL: there is none. */
+struct lone {
+    const struct tp_compare_pair *pair;
+    const struct tp_compare_entry *entry;
+    size_t row; /* of A                                                    */
+};
+
+static bool first_alone(const struct tp_comparison *comparison, bool b,
+                        struct lone *lone)
 {
     for (size_t i = 0; i < comparison->pair_count; i++) {
         const struct tp_compare_pair *pair = &comparison->pairs[i];
         for (size_t k = 0; !b && k < pair->row_count; k++)
-            if (pair->rows[k].b == TP_COMPARE_NONE)
-                return tp_compare_row_a(pair, &pair->rows[k])->name;
+            if (pair->rows[k].b == TP_COMPARE_NONE) {
+                *lone = (struct lone){
+                    pair, tp_compare_row_a(pair, &pair->rows[k]), k};
+                return true;
+            }
         for (size_t k = 0; b && k < pair->b.count; k++)
-            if (!pair->matched_b[k])
-                return pair->b.rows[k].name;
+            if (!pair->matched_b[k]) {
+                *lone = (struct lone){pair, &pair->b.rows[k], SIZE_MAX};
+                return true;
+            }
     }
-    return "none";
+    return false;
+}
+
+/* Of A it is a row, of a call in A's order; B counts its calls by itself. */
+static void set_alone(const struct finder *f, const struct lone *lone,
+                      struct tp_dump_finding *finding)
+{
+    const struct tp_dump_place *place = lone->pair->a.place;
+    finding->step = place->step;
+    finding->rank = place->rank;
+    finding->name = lone->entry->name;
+    finding->pair = (size_t)(lone->pair - f->comparison->pairs);
+    finding->row = lone->row;
+    if (lone->row != SIZE_MAX)
+        finding->order = (int64_t)lone->entry->call;
 }
 
 static enum tp_status find_unmatched(struct finder *f)
 {
     const struct tp_compare_counts *counts = &f->comparison->counts;
     struct tp_dump_finding *finding;
+    struct lone of_a, of_b;
     if (counts->only_a + counts->only_b == 0)
         return TP_OK;
     enum tp_status status =
         add(f, TP_FINDS_UNMATCHED, TP_SEVERITY_LOW, NULL, &finding);
     if (status != TP_OK)
         return status;
+    const bool in_b = first_alone(f->comparison, true, &of_b);
+    const bool in_a = first_alone(f->comparison, false, &of_a);
     finding->count = counts->only_a + counts->only_b;
-    finding->found = first_alone(f->comparison, false);
-    finding->expected = first_alone(f->comparison, true);
-    finding->name = counts->only_a ? finding->found : finding->expected;
+    finding->found = in_a ? of_a.entry->name : "none";
+    finding->expected = in_b ? of_b.entry->name : "none";
+    if (in_a || in_b)
+        set_alone(f, in_a ? &of_a : &of_b, finding);
     finding->evidence = text(
         f,
         "%zu rows of A have no partner in B (first: %s), %zu of B none in A "

@@ -85,11 +85,10 @@ const struct tp_dump_call *tp_dump_forward_of(const struct tp_dump_place *place,
     if (!at)
         return NULL;
     char key[LONGEST_NAME];
-    const int length = snprintf(key, sizeof key, "%.*s%s%s",
-                                (int)(at - call->key < LONGEST_NAME
-                                          ? at - call->key
-                                          : LONGEST_NAME),
-                                call->key, to, at + strlen(from));
+    const int length = snprintf(
+        key, sizeof key, "%.*s%s%s",
+        (int)(at - call->key < LONGEST_NAME ? at - call->key : LONGEST_NAME),
+        call->key, to, at + strlen(from));
     return length >= 0 && length < LONGEST_NAME ? tp_dump_call_of(place, key)
                                                 : NULL;
 }
@@ -165,21 +164,22 @@ static bool is_library(const char *line)
     return library;
 }
 
-/* The line without what breaks it: ", \n CODE" becomes ": CODE". */
-static void add_line(const char *line, struct tp_text *text)
+struct tp_dump_line tp_dump_line_of(const char *line)
 {
     const char *end = strchr(line, '\n');
     size_t head = end ? (size_t)(end - line) : strlen(line);
     while (head > 0 && strchr(", ", line[head - 1]))
         head--;
-    tp_text_bytes(text, line, head);
-    if (!end)
-        return;
-    end += strspn(end, " \n\t");
-    size_t code = strcspn(end, "\n");
-    if (code)
-        tp_text_add(text, ": ");
-    tp_text_bytes(text, end, code);
+    const char *code = end ? end + strspn(end, " \n\t") : "";
+    return (struct tp_dump_line){line, code, (int)head,
+                                 (int)strcspn(code, "\n")};
+}
+
+static void add_line(const char *line, struct tp_text *text)
+{
+    const struct tp_dump_line parts = tp_dump_line_of(line);
+    tp_text_add(text, "%.*s%s%.*s", parts.head, parts.place,
+                parts.length ? ": " : "", parts.length, parts.code);
 }
 
 void tp_dump_call_line(const struct tp_dump_place *place,

@@ -50,6 +50,14 @@ int64_t tp_dump_item_numel(const struct tp_dump_item *item);
 const struct tp_dump_call *tp_dump_forward_of(const struct tp_dump_place *place,
                                               const struct tp_dump_call *call);
 
+/* A line of a stack, "File model.py, line 7, in forward, \n return x", without
+ * what breaks it: where it is, and its code. Borrowed, not ended by 0. */
+struct tp_dump_line {
+    const char *place, *code;
+    int head, length; /* bytes of these; no code: 0                        */
+};
+struct tp_dump_line tp_dump_line_of(const char *line);
+
 /*
  * The line of the program that made a call, without what is PyTorch's or
  * msprobe's own if there is another: "File model.py, line 7, in forward, ...".

@@ -62,8 +62,9 @@ struct tp_dump_finding {
     const char *expected, *found; /* of a comparison: what B has, and A   */
     uint64_t count;               /* rows or calls that it stands for     */
     double excess;                /* over the limit of its rule; sorts    */
-    size_t pair, row;             /* of a comparison: the row it is about;
-                                     SIZE_MAX: none                       */
+    size_t pair, row;             /* of a comparison: the pair of steps and
+                                     ranks and the row in it that it is
+                                     about; SIZE_MAX: none                */
     const char *evidence, *suggestion; /* sentences                        */
 };
 

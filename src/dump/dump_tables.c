@@ -206,8 +206,9 @@ static const struct tp_column entry_columns[] = {
 
 /* --- calls ---------------------------------------------------------------- */
 
-/* What a path of modules takes as a rule; a longer one is cut. */
-enum { MODULE_MAX = 160 };
+/* What a path of modules and a line of a program take as a rule; longer ones
+ * are cut. */
+enum { MODULE_MAX = 160, LINE_BYTES = 400 };
 
 struct call_row {
     int64_t step, rank, order;
@@ -217,7 +218,7 @@ struct call_row {
     double abs_max;    /* of its floating results, infinities included; NaN:
                           there are none, or nothing but NaN               */
     int64_t nonfinite; /* elements of these; -1: none was read             */
-    char module_room[MODULE_MAX];
+    char module_room[MODULE_MAX], line_room[LINE_BYTES];
 };
 
 /* Takes a tensor into the row of its call: from its file, else as msprobe
@@ -264,13 +265,26 @@ static void set_values(const struct tp_dump_place *place,
         }
 }
 
+/* The line that a call was made in: the innermost of its stack. */
+static void set_line(const struct tp_dump_call *call, struct call_row *row)
+{
+    row->line = row->line_room;
+    if (!call->stack || call->stack->count == 0)
+        return;
+    const struct tp_dump_line line = tp_dump_line_of(call->stack->lines[0]);
+    const int length =
+        snprintf(row->line_room, LINE_BYTES, "%.*s%s%.*s", line.head,
+                 line.place, line.length ? ": " : "", line.length, line.code);
+    if (length >= LINE_BYTES)
+        row->line_room[tp_utf8_cut(row->line_room, LINE_BYTES - 1)] = 0;
+}
+
 static void set_call(const struct tp_dump_place *place, size_t number,
                      const struct tp_dump_checked *checked,
                      struct call_row *row)
 {
     const struct tp_dump_call *call = &place->calls[number];
     const struct tp_dump_node *node = tp_dump_node_of(place, call->key);
-    const bool stack = call->stack && call->stack->count > 0;
     const struct tp_msprobe_part path = tp_dump_call_module(place, call);
     *row = (struct call_row){
         .step = place->step,
@@ -279,13 +293,13 @@ static void set_call(const struct tp_dump_place *place, size_t number,
         .name = call->key,
         .parent = node ? node->parent : "",
         .direction = call->known ? tp_direction_word(call->name.direction) : "",
-        .line = stack ? call->stack->lines[0] : "",
         .number = call->known ? call->name.number : -1,
         .items = call->count};
     memcpy(row->module_room, path.at,
            path.length < MODULE_MAX ? path.length
                                     : tp_utf8_cut(path.at, MODULE_MAX - 1));
     row->module = row->module_room;
+    set_line(call, row);
     set_values(place, call, checked, row);
 }
 

@@ -16,9 +16,9 @@
  * opens one by one. */
 enum { NAMED = 12 };
 
-static enum tp_status add(struct tp_finding_files *files, int64_t finding,
-                          const char *what, const char *file,
-                          struct tp_error *err)
+enum tp_status tp_finding_files_add(struct tp_finding_files *files,
+                                    int64_t finding, const char *what,
+                                    const char *file, struct tp_error *err)
 {
     enum tp_status status = tp_grow(&files->rows, &files->capacity,
                                     files->count + 1, sizeof *files->rows, err);
@@ -71,9 +71,11 @@ enum tp_status tp_finding_files_item(struct tp_finding_files *files,
                                      const struct tp_dump_item *item,
                                      struct tp_error *err)
 {
-    return has_file(item) ? add(files, of->finding, what_of(files, of, item),
-                                path_of(files, of->place, item), err)
-                          : TP_OK;
+    return has_file(item)
+               ? tp_finding_files_add(files, of->finding,
+                                      what_of(files, of, item),
+                                      path_of(files, of->place, item), err)
+               : TP_OK;
 }
 
 /* The items with a file that are results, or are none. */
@@ -103,7 +105,7 @@ enum tp_status tp_finding_files_call(struct tp_finding_files *files,
         status = add_items(files, of, false, &met, err);
     if (status != TP_OK || met <= NAMED)
         return status;
-    return add(
+    return tp_finding_files_add(
         files, of->finding,
         tp_arena_format(&files->arena, "%s%zu more in", of->side, met - NAMED),
         tp_arena_format(&files->arena, "%s/dump_tensor_data",
@@ -119,7 +121,7 @@ enum tp_status tp_finding_files_told(struct tp_finding_files *files,
         name = tp_dump_source_name(
             of->place,
             of->call && of->call->variable_file ? TP_DUMP_DEBUG : TP_DUMP_JSON);
-    return add(
+    return tp_finding_files_add(
         files, of->finding,
         tp_arena_format(&files->arena, "%s%s", of->side, name),
         tp_arena_format(&files->arena, "%s/%s", of->place->directory, name),
@@ -143,9 +145,9 @@ static bool find(const struct tp_dump *dump,
 {
     for (size_t i = 0; i < dump->place_count; i++) {
         const struct tp_dump_place *place = &dump->places[i];
-        if (finding->directory ? place->directory != finding->directory
-                               : place->step != finding->step ||
-                                     place->rank != finding->rank)
+        if (finding->directory
+                ? place->directory != finding->directory
+                : place->step != finding->step || place->rank != finding->rank)
             continue;
         of->place = place;
         if (finding->order < 0)
@@ -194,7 +196,8 @@ static enum tp_status add_named(struct tp_finding_files *files,
 {
     const struct tp_dump_file *file = tp_dump_file_of(of->place, finding->name);
     if (file)
-        return add(files, of->finding, "file", file->path, err);
+        return tp_finding_files_add(files, of->finding, "file", file->path,
+                                    err);
     if (finding->rule == &tp_dump_checks[TP_CHECK_TREE].rule)
         return tp_finding_files_told(
             files, of, tp_dump_json_names[TP_DUMP_CONSTRUCT], err);

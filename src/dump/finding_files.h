@@ -30,6 +30,12 @@ struct tp_finding_call {
     const struct tp_dump_call *call;
 };
 
+/* A file; NULL for `what` or `file` is a text that found no memory:
+ * TP_E_MEMORY. Borrows both. */
+enum tp_status tp_finding_files_add(struct tp_finding_files *files,
+                                    int64_t finding, const char *what,
+                                    const char *file, struct tp_error *err);
+
 /* Files of an item, or nothing where it has none; TP_E_MEMORY. */
 enum tp_status tp_finding_files_item(struct tp_finding_files *files,
                                      const struct tp_finding_call *of,

@@ -16,6 +16,7 @@
 #include "report/html_gallery.h"
 #include "report/html_link.h"
 #include "report/html_table.h"
+#include "report/html_told.h"
 #include "report/html_tree.h"
 #include "report/html_write.h"
 
@@ -69,6 +70,22 @@ static bool begins_with_metric(const struct tp_table *table)
     return false;
 }
 
+/* Findings of these rules are about a place in all iterations: `iteration` is
+ * the first that is bad, and these are of the worst. */
+static const char *const of_places[] = {"sqnr", "overflow", "underflow", NULL};
+static const char *const of_worst[] = {"rank", "value", "file", "path", NULL};
+
+static void add_label(struct tp_text *html, const struct tp_table *table,
+                      const char *column)
+{
+    const bool place = tp_text_is_one_of(text_in(table, 0, "rule"), of_places);
+    tp_html_text(html, column);
+    if (place && strcmp(column, "iteration") == 0)
+        tp_text_add(html, ", the first");
+    else if (place && tp_text_is_one_of(column, of_worst))
+        tp_text_add(html, " of the worst");
+}
+
 /* The other columns of a finding, as far as they say something. */
 static void add_facts(struct tp_html_page *page, const struct tp_table *table,
                       size_t row)
@@ -86,7 +103,7 @@ static void add_facts(struct tp_html_page *page, const struct tp_table *table,
             (twice && tp_text_is_one_of(column->name, told)))
             continue;
         tp_text_add(html, "<dt>");
-        tp_html_text(html, column->name);
+        add_label(html, table, column->name);
         tp_text_add(html, "</dt><dd>");
         if (strcmp(column->name, "file") == 0 && page->found < LINKED)
             tp_html_file(html, page->folder, text_in(table, row, "file"));
@@ -120,76 +137,6 @@ static void add_source(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "<pre class=\"source\" tabindex=\"0\">");
     tp_html_text(html, source);
     tp_text_add(html, "</pre>");
-}
-
-/* Where what is not in English begins: behind the colon before the first letter
- * that no English text has; the end: nowhere. */
-static size_t foreign_part(const char *text)
-{
-    size_t first = 0, begin = 0;
-    while (text[first] && (unsigned char)text[first] < 0x80)
-        first++;
-    for (size_t i = 0; text[first] && i + 1 < first; i++)
-        if (text[i] == ':' && text[i + 1] == ' ')
-            begin = i + 2;
-    return text[first] ? begin : first;
-}
-
-/* A text of a finding or the report, the part in another language marked. */
-static void add_told(struct tp_text *html, const char *lang, const char *text)
-{
-    const size_t begin = lang ? foreign_part(text) : strlen(text);
-    struct tp_text head = {0};
-    tp_text_bytes(&head, text, begin);
-    tp_html_text(html, tp_text_get(&head));
-    html->failed |= head.failed;
-    tp_text_clear(&head);
-    if (!text[begin])
-        return;
-    tp_text_add(html, "<span lang=\"%s\">", lang);
-    tp_html_text(html, text + begin);
-    tp_text_add(html, "</span>");
-}
-
-/* Bytes of the first statement of a text: up to a full stop, that included, or
- * to a semicolon, outside of brackets. */
-static size_t statement_of(const char *text)
-{
-    size_t i = 0;
-    for (int depth = 0; text[i]; i++) {
-        const char c = text[i];
-        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-        if (depth > 0 || text[i + 1] != ' ')
-            continue;
-        if (c == ';')
-            return i;
-        if (c == '.' && text[i + 2] >= 'A' && text[i + 2] <= 'Z')
-            return i + 1;
-    }
-    return i;
-}
-
-/* The first statements of the evidence, none of them cut: what stands in the
- * list. */
-static void add_gist(struct tp_text *html, const char *lang,
-                     const char *evidence)
-{
-    enum { GIST = 240 }; /* bytes: about two lines of a wide window        */
-    struct tp_text gist = {0};
-    size_t length = statement_of(evidence);
-    while (evidence[length]) {
-        const size_t behind = length + strspn(evidence + length, "; ");
-        const size_t next = behind + statement_of(evidence + behind);
-        if (next > GIST || next == length)
-            break;
-        length = next;
-    }
-    tp_text_bytes(&gist, evidence, length);
-    tp_text_add(html, "<span class=\"gist\">");
-    add_told(html, lang, tp_text_get(&gist));
-    tp_text_add(html, "</span>");
-    html->failed |= gist.failed;
-    tp_text_clear(&gist);
 }
 
 /* Where it is: "rank 1 hifp8 linear L2 forward weight", or a call. */
@@ -228,7 +175,7 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
         html->length--;
         tp_text_add(html, ": ");
     }
-    add_gist(html, page->lang, text_in(table, 0, "evidence"));
+    tp_html_gist(html, page->lang, text_in(table, 0, "evidence"));
     page->findings.failed |= html->failed;
 }
 
@@ -256,15 +203,15 @@ static void add_finding(struct tp_html_page *page, const struct tp_table *table)
     tp_html_text(html, rule_in(table, row));
     tp_text_add(html, "</b> ");
     add_place(html, table);
-    add_gist(html, page->lang, evidence);
+    tp_html_gist(html, page->lang, evidence);
     tp_text_add(html, "</summary>\n<div>");
     add_source(html, table);
     tp_text_add(html, "<p>");
-    add_told(html, page->lang, evidence);
+    tp_html_told(html, page->lang, evidence);
     tp_text_add(html, "</p>");
     if (*suggestion) {
         tp_text_add(html, "<p><b>What to do:</b> ");
-        add_told(html, page->lang, suggestion);
+        tp_html_told(html, page->lang, suggestion);
         tp_text_add(html, "</p>");
     }
     tp_text_add(html, "<div class=\"chart\"></div>");
@@ -295,7 +242,8 @@ static const char *const main_tables[] = {
     "tensors", "ops", "pairs", "replay", "calls", "scripts", NULL};
 
 /* Those of which a map is drawn; a page has one of them. */
-static const char *const mapped[] = {"tensors", "calls", "replay", NULL};
+static const char *const mapped[] = {"tensors", "calls", "replay",
+                                     "content_matches", NULL};
 
 static void add_section(struct tp_html_page *page, const struct tp_table *table,
                         size_t packed)
@@ -513,6 +461,26 @@ static void add_nav(struct tp_text *html, const struct tp_html_page *page,
     add_noscript(html, page);
 }
 
+/* The verdict, else the worst finding; and what stands behind it. */
+static void add_verdict(struct tp_text *html, const struct tp_html_page *page,
+                        const struct tp_html_words *words)
+{
+    const bool first = page->found && !words->verdict;
+    if (first)
+        tp_text_add(html, "<p class=\"lead\">First: %s</p>\n",
+                    tp_text_get(&page->first));
+    if (!words->sentence)
+        return;
+    tp_text_add(html, "<p%s>", first ? "" : " class=\"lead\"");
+    if (words->verdict) {
+        tp_text_add(html, "<b>");
+        tp_html_text(html, words->verdict);
+        tp_text_add(html, "</b>: ");
+    }
+    tp_html_text(html, words->sentence);
+    tp_text_add(html, "</p>\n");
+}
+
 static void add_top(struct tp_text *html, const struct tp_html_page *page,
                     const struct tp_html_words *words)
 {
@@ -523,19 +491,7 @@ static void add_top(struct tp_text *html, const struct tp_html_page *page,
     tp_text_add(html, "</p>\n");
     if (words->input_count)
         add_inputs(html, page, words);
-    if (words->sentence) {
-        tp_text_add(html, "<p class=\"lead\">");
-        if (words->verdict) {
-            tp_text_add(html, "<b>");
-            tp_html_text(html, words->verdict);
-            tp_text_add(html, "</b>: ");
-        }
-        tp_html_text(html, words->sentence);
-        tp_text_add(html, "</p>\n");
-    } else if (page->found) {
-        tp_text_add(html, "<p class=\"lead\">First: %s</p>\n",
-                    tp_text_get(&page->first));
-    }
+    add_verdict(html, page, words);
     if (page->judged) {
         tp_text_add(html, "<p class=\"lead\">");
         tp_report_finding_counts(page->counts, html);
@@ -590,7 +546,7 @@ static void add_report(struct tp_text *html, const char *lang,
         const size_t length = strcspn(report, "\n");
         struct tp_text line = {0};
         tp_text_bytes(&line, report, length);
-        add_told(html, lang, tp_text_get(&line));
+        tp_html_told(html, lang, tp_text_get(&line));
         html->failed |= line.failed;
         tp_text_clear(&line);
         report += length;

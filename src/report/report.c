@@ -495,6 +495,36 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
                           "summary.h5 report.txt findings.json", text);
 }
 
+/* ", 40 iterations": where there are several. */
+static void add_several(const struct tp_groups *groups, const char *grouping,
+                        struct tp_text *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < groups->count; i++)
+        count += strcmp(groups->rows[i].group_by, grouping) == 0;
+    if (count > 1)
+        tp_text_add(text, ", %zu %ss", count, grouping);
+}
+
+void tp_report_head(const struct tp_report *report, bool damaged,
+                    struct tp_text *verdict, struct tp_text *sentence)
+{
+    const struct tp_results *results = &report->results;
+    if (results->findings->count == 0)
+        tp_text_add(verdict, "nothing was found");
+    tp_report_count(sentence, results->run->row_count, "tensor");
+    add_several(results->groups, "iteration", sentence);
+    add_several(results->groups, "rank", sentence);
+    tp_text_add(sentence, "; looked for NaN and Inf");
+    if (results->monitor->baseline_count)
+        tp_text_add(sentence, ", for changes over iterations");
+    if (results->run->plan.count) {
+        tp_text_add(sentence, ", for losses in ");
+        tp_report_count(sentence, results->run->plan.count, "number format");
+    }
+    tp_report_not_all(damaged, sentence);
+}
+
 void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
 {
     tp_text_printable(text, row->file);

@@ -29,6 +29,11 @@ struct tp_report {
 void tp_report_text(const struct tp_report *report, size_t most, bool color,
                     struct tp_text *text);
 
+/* What a run comes to, for the head of its page: that nothing was found, if so,
+ * and what was looked at. `damaged`: parts could not be read. */
+void tp_report_head(const struct tp_report *report, bool damaged,
+                    struct tp_text *verdict, struct tp_text *sentence);
+
 /* The same as one JSON object (the columns of findings.json included). */
 void tp_report_json(const struct tp_report *report, struct tp_text *text);
 

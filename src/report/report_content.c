@@ -13,20 +13,44 @@
 enum { NAME_BYTES = 120 };
 
 /* "412 of 412 tensors of A found in B: 300 equal, 96 split in 2 in B ..." */
+static void add_found(const struct tp_content_rows *rows, struct tp_text *text)
+{
+    tp_text_add(text, "%zu of %zu tensors of A found in B", rows->found[0],
+                rows->all[0]);
+    for (size_t i = 0; i < rows->sum_count; i++)
+        tp_text_add(text, "%s%zu %s", i ? "; " : ": ", rows->sums[i].count,
+                    rows->sums[i].words);
+}
+
+static void add_back(const struct tp_content_rows *rows, struct tp_text *text)
+{
+    tp_text_add(text, "%zu of %zu tensors of B found in A", rows->found[1],
+                rows->all[1]);
+}
+
 static void add_summary(const struct tp_content_rows *rows,
                         struct tp_text *text)
 {
     struct tp_text prose = {0};
-    tp_text_add(&prose, "%zu of %zu tensors of A found in B", rows->found[0],
-                rows->all[0]);
-    for (size_t i = 0; i < rows->sum_count; i++)
-        tp_text_add(&prose, "%s%zu %s", i ? "; " : ": ", rows->sums[i].count,
-                    rows->sums[i].words);
-    tp_text_add(&prose, "\n%zu of %zu tensors of B found in A\n",
-                rows->found[1], rows->all[1]);
+    add_found(rows, &prose);
+    tp_text_add(&prose, "\n");
+    add_back(rows, &prose);
+    tp_text_add(&prose, "\n");
     tp_report_prose(tp_text_get(&prose), 2, text);
     text->failed |= prose.failed;
     tp_text_clear(&prose);
+}
+
+void tp_report_content_head(const struct tp_content_report *report,
+                            bool damaged, struct tp_text *verdict,
+                            struct tp_text *sentence)
+{
+    if (report->findings->count == 0)
+        tp_text_add(verdict, "nothing was found");
+    add_found(report->rows, sentence);
+    tp_text_add(sentence, "; ");
+    add_back(report->rows, sentence);
+    tp_report_not_all(damaged, sentence);
 }
 
 static void add_matches(const struct tp_content_rows *rows, size_t most,

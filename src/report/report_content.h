@@ -21,6 +21,12 @@ struct tp_content_report {
 void tp_report_content_text(const struct tp_content_report *report, size_t most,
                             bool color, struct tp_text *text);
 
+/* What a comparison comes to, for the head of its page: that nothing was found,
+ * if so, and what was. `damaged`: parts could not be read. */
+void tp_report_content_head(const struct tp_content_report *report,
+                            bool damaged, struct tp_text *verdict,
+                            struct tp_text *sentence);
+
 /* The contents of compare_findings.json: {schema_version, match, tensors_a,
  * ..., findings: [...], content_matches: [...], content_alone: [...]}. */
 void tp_report_content_json(const struct tp_content_report *report,

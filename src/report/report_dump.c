@@ -275,6 +275,33 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
                       text);
 }
 
+void tp_report_dump_head(const struct tp_dump_report *report, bool damaged,
+                         struct tp_text *verdict, struct tp_text *sentence)
+{
+    const struct tp_dump_anomalies *anomalies = report->anomalies;
+    uint64_t calls = 0;
+    for (size_t i = 0; i < report->dump->place_count; i++)
+        calls += report->dump->places[i].call_count;
+    if (report->findings->count == 0)
+        tp_text_add(verdict, "nothing was found");
+    tp_report_count(sentence, calls, "call");
+    tp_text_add(sentence, " looked at; ");
+    if (report->integrity->files) {
+        tp_report_count(sentence, report->integrity->files, "file");
+        tp_text_add(sentence, " of tensors read and compared with ");
+        tp_report_count(sentence, report->integrity->statistics, "number");
+        tp_text_add(sentence, " that the dump tells of them; ");
+    } else {
+        tp_text_add(sentence, "no file of a tensor was read; ");
+    }
+    tp_text_add(sentence, "NaN and Inf followed through ");
+    tp_report_count(sentence, anomalies->tensors, "tensor");
+    if (anomalies->unknown)
+        tp_text_add(sentence, ", of which %zu have no statistics",
+                    anomalies->unknown);
+    tp_report_not_all(damaged, sentence);
+}
+
 void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
                                   struct tp_text *text)
 {

@@ -28,6 +28,10 @@ struct tp_dump_report {
  * severities with ANSI colours. */
 void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
                          bool color, struct tp_text *text);
+/* What a dump comes to, for the head of its page: that nothing was found, if
+ * so, and what was looked at. `damaged`: parts of it could not be read. */
+void tp_report_dump_head(const struct tp_dump_report *report, bool damaged,
+                         struct tp_text *verdict, struct tp_text *sentence);
 /* The same as one JSON object. */
 void tp_report_dump_json(const struct tp_dump_report *report,
                          struct tp_text *text);

@@ -91,3 +91,10 @@ void tp_report_count(struct tp_text *text, uint64_t count, const char *noun)
 {
     tp_text_add(text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
+
+void tp_report_not_all(bool damaged, struct tp_text *text)
+{
+    if (damaged)
+        tp_text_add(text, "; the input is damaged or incomplete, so that this "
+                          "is not all of it");
+}

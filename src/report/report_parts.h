@@ -60,4 +60,7 @@ void tp_report_more(size_t count, size_t most, struct tp_text *text);
 /* "1 tensor", "3 tensors". */
 void tp_report_count(struct tp_text *text, uint64_t count, const char *noun);
 
+/* Of a sentence its end, where parts of the input could not be read. */
+void tp_report_not_all(bool damaged, struct tp_text *text);
+
 #endif

@@ -309,9 +309,7 @@ void tp_report_replay_head(const struct tp_replay_report *report, bool damaged,
                                        : "no call was computed again");
     }
     add_computed(results, sentence);
-    if (damaged)
-        tp_text_add(sentence, "; the dump is damaged or incomplete, so that "
-                              "this is not all of it");
+    tp_report_not_all(damaged, sentence);
 }
 
 static void add_modes_json(const struct tp_replay_report *report,

@@ -58,6 +58,16 @@ static const char *means(enum tp_compare_mode mode)
                                            : "by the checksums of the json";
 }
 
+static void add_counts(const struct tp_compare_counts *counts,
+                       struct tp_text *text)
+{
+    tp_text_add(text,
+                "Rows of A: %zu; in B, too: %zu; of these equal: %zu; only in "
+                "A: %zu; only in B: %zu",
+                counts->rows, counts->matched, counts->equal, counts->only_a,
+                counts->only_b);
+}
+
 static void add_verdict(const struct tp_runs_report *report,
                         struct tp_text *text)
 {
@@ -65,15 +75,24 @@ static void add_verdict(const struct tp_runs_report *report,
     const struct tp_compare_counts *counts = &comparison->counts;
     if (are_equal(comparison))
         tp_text_add(text, "The runs are equal %s.\n", means(comparison->mode));
-    tp_text_add(text,
-                "Rows of A: %zu; in B, too: %zu; of these equal: %zu; only in "
-                "A: %zu; only in B: %zu\n",
-                counts->rows, counts->matched, counts->equal, counts->only_a,
-                counts->only_b);
-    tp_text_add(text, "By msprobe's rules: %zu pass, %zu warning, %zu error\n",
-                counts->results[TP_COMPARE_PASS],
-                counts->results[TP_COMPARE_WARNING],
-                counts->results[TP_COMPARE_ERROR]);
+    add_counts(counts, text);
+    tp_text_add(
+        text, "\nBy msprobe's rules: %zu pass, %zu warning, %zu error\n",
+        counts->results[TP_COMPARE_PASS], counts->results[TP_COMPARE_WARNING],
+        counts->results[TP_COMPARE_ERROR]);
+}
+
+void tp_report_runs_head(const struct tp_runs_report *report, bool damaged,
+                         struct tp_text *verdict, struct tp_text *sentence)
+{
+    const struct tp_comparison *comparison = report->comparison;
+    if (are_equal(comparison))
+        tp_text_add(verdict, "the runs are equal");
+    else if (report->findings->count == 0)
+        tp_text_add(verdict, "nothing was found");
+    tp_text_add(sentence, "Compared %s. ", means(comparison->mode));
+    add_counts(&comparison->counts, sentence);
+    tp_report_not_all(damaged, sentence);
 }
 
 static void add_head(const struct tp_runs_report *report, struct tp_text *text)

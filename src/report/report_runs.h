@@ -28,6 +28,12 @@ struct tp_runs_report {
 void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
                          bool color, struct tp_text *text);
 
+/* What a comparison comes to, for the head of its page: that the runs are
+ * equal, or that nothing was found, if so; and what was compared. `damaged`:
+ * parts could not be read. */
+void tp_report_runs_head(const struct tp_runs_report *report, bool damaged,
+                         struct tp_text *verdict, struct tp_text *sentence);
+
 /* The findings: how many, then each. */
 void tp_report_runs_findings(const struct tp_dump_findings *findings,
                              bool color, struct tp_text *text);

@@ -120,7 +120,8 @@ def belongs(finding, row, traces):
             if row[name] != str(text_of(finding[name])):
                 return False
     if "name_a" in row and "order" in names and finding["order"] == -1:
-        return row["problem"] != ""
+        return row.get("problem", "") != "" or \
+            text_of(finding["name"]) in (row["name_a"], row["name_b"])
     return True
 
 

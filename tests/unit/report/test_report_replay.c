@@ -55,10 +55,10 @@ Test(report_replay, the_head_tells_of_damage)
         .counts = {.calls = 1, .states = {[TP_REPLAY_UNREADABLE] = 1}}};
     expect(&some, NULL, true, "no result stands out",
            "1 of 2 calls computed again, 1 with tensors that are absent or "
-           "damaged; the dump is damaged or incomplete, so that this is not "
+           "damaged; the input is damaged or incomplete, so that this is not "
            "all of it");
     expect(&none, NULL, true, "no call was computed again",
            "0 of 1 call computed again, 1 with tensors that are absent or "
-           "damaged; the dump is damaged or incomplete, so that this is not "
+           "damaged; the input is damaged or incomplete, so that this is not "
            "all of it");
 }
