@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-x8+oKmY7/BRD8kHiG+kgy0+VGP96fD59Dj9lL1XUCnQ="
+    "sha256-LTEaNAiouy5ZXyH/eOQO5KE5xNAF4tM5YNbBrZOCmyc="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-zh/xVVK2PtOmOLIAjwlMo8pthRdhcvn178sVm4GZ0rk="
+    "sha256-+0GohhLXm5KboyXku/jDDJy9KDjd5i8QDcHiXfbu13Y="
 
 #endif
