@@ -10,21 +10,41 @@ const {make, draw, shown, load} = page;
 
 /* --- names ---------------------------------------------------------------------- */
 
-/* Causes of idle time and costs of a step have one name everywhere, that of
- * their column in /idle and /steps; what it means stands below a chart. */
-const IDLE = {busy: 'the device computes or copies',
-    queued: 'work that was launched long before does not begin',
-    alloc: 'calls that allocate', dataloader: 'waits for the DataLoader',
-    blocking: 'calls that wait for the device', launch: 'inside launch calls',
-    cpu_op: 'operators on the host', none: 'nothing recorded but Python'};
-const LATE = {first_launch: 'of these, first launches, which load code'};
-const COSTS = {kernel: 'kernels', memcpy: 'copies', memset: 'sets',
-    communication: 'collectives', runtime: 'calls of the runtime',
-    dataloader: 'waits for the DataLoader', cpu_exec: 'operators on the host',
-    other: 'nothing of these'};
+/* What time goes into has one name and one colour in all charts, those of the
+ * figures, and a letter, as colour alone says nothing. */
+const KINDS = {
+  compute: ['K', 'computation'],
+  comm: ['C', 'communication not hidden'],
+  copy: ['M', 'copies and sets'],
+  idle: ['I', 'idle'],
+  busy: ['B', 'device busy'],
+  queued: ['W', 'work pending'],
+  alloc: ['A', 'driver allocations'],
+  call: ['R', 'runtime calls'],
+  loader: ['D', 'DataLoader'],
+  blocking: ['S', 'blocking calls'],
+  launch: ['L', 'launch calls'],
+  operator: ['O', 'operators on the host'],
+  nothing: ['N', 'nothing recorded but Python'],
+};
+const nameOf = (kind) => KINDS[kind][1];
 
-const meaning = (names, used) => used.filter((name) => names[name])
-    .map((name) => `${name}: ${names[name]}`).join('; ');
+/* Where tables have it: columns of /idle and of /steps by kind. */
+const IDLE = {busy: 'busy', queued: 'queued', alloc: 'alloc', loader: 'dataloader',
+    blocking: 'blocking', launch: 'launch', operator: 'cpu_op', nothing: 'none'};
+const COSTS = {compute: ['kernel'], copy: ['memcpy', 'memset'],
+    comm: ['communication'], call: ['runtime'], loader: ['dataloader'],
+    operator: ['cpu_exec'], nothing: ['other']};
+const FIRST = 'first launches';
+
+const columns = (table, of, kinds) => `In /${table}, in this order: ` +
+    kinds.filter((kind) => of[kind]).map((kind) => [of[kind]].flat().join(' and '))
+        .join(', ') + '.';
+
+const idleWords = (kinds) => 'Each moment counts once. Device busy: it computes or copies' +
+    (kinds.includes('blocking') ? '; blocking calls: they wait for the device' : '') +
+    (kinds.includes('queued') ? '; work pending: launched long before, it does not begin'
+                              : '') + '. ' + columns('idle', IDLE, kinds);
 
 /* --- bars ---------------------------------------------------------------------- */
 
@@ -32,12 +52,20 @@ const meaning = (names, used) => used.filter((name) => names[name])
  * longest first, or (`parts`) for columns of its first row. */
 const BARS = [
   {table: 'idle', title: 'Where the window goes', unit: '%', factor: 100,
-   parts: {...IDLE, ...LATE}},
+   parts: Object.fromEntries([...Object.entries(IDLE).map(
+       ([kind, column]) => [column, nameOf(kind)]), ['first_launch', FIRST]]),
+   told: (used) => idleWords(used.map((words) => Object.keys(IDLE).find(
+       (kind) => nameOf(kind) === words))) + (used.includes(FIRST)
+           ? ' First launches load code, and are some of the launch calls.' : '')},
   {table: 'what_if', title: 'What could be won, by replay', label: ['change',
    'name'], value: 'won', unit: '% of the step', factor: 100, ofOne: true,
-   words: {operator: 'half of'}, parts_of: {...IDLE, ...LATE,
-   first_launch: 'first launches, which load code',
-   host: 'all that the host does but loading, allocating and waiting'}},
+   words: {operator: 'half of', host: 'no host', communication: 'no communication',
+       first_launch: `no ${FIRST}`, ...Object.fromEntries(Object.entries(IDLE).map(
+           ([kind, column]) => [column, kind === 'nothing' ? 'no time between calls'
+                                                           : `no ${nameOf(kind)}`]))},
+   told: (used) => 'How much shorter a step were if that took no time, or half of it; ' +
+       'parts are not independent.' + (used.includes('no host') ?
+           ' No host: only loading data and code, allocating and waiting are left.' : '')},
   {table: 'ops', title: 'Operators, self device time', label: ['name'],
    only: ['device_type', 'CPU'], value: 'self_cuda_time_total_us', unit: 'ms', factor: 1e-3},
   {table: 'ops', title: 'Operators, self CPU time', label: ['name'],
@@ -51,7 +79,8 @@ const BARS_MOST = 12;
  * two fifths of it. */
 const place = document.getElementById('charts');
 const WIDTH = Math.max(280, Math.min(560, place.clientWidth || 560));
-const NAMES = Math.round(WIDTH * .43), LABEL_MOST = Math.floor((NAMES - 8) / 6.7);
+const LETTER = 6.7; /* px */
+const NAMES = Math.round(WIDTH * .43), LABEL_MOST = Math.floor((NAMES - 8) / LETTER);
 
 /* How many traces a table is of. */
 function tracesOf(table) {
@@ -60,13 +89,13 @@ function tracesOf(table) {
 }
 
 /* Of several traces shares are means and times sums; what belongs to the steps
- * of one has no bars. */
+ * of one has no bars. `whole`: words of ours, which are not cut. */
 function itemsOf(kind, table) {
   const at = (name) => table.at.get(name);
   if (kind.parts)
     return Object.entries(kind.parts)
         .filter(([name]) => table.at.has(name))
-        .map(([name]) => ({label: name, value: table.rows.reduce(
+        .map(([name, label]) => ({label, whole: true, value: table.rows.reduce(
             (sum, row) => sum + row[at(name)], 0) / table.rows.length}));
   const traces = tracesOf(table);
   if (!table.at.has(kind.value) || (kind.ofOne && traces > 1)) return [];
@@ -86,13 +115,14 @@ function itemsOf(kind, table) {
     label: kind.label.filter((name) => table.at.has(name))
         .map((name) => shown(row[at(name)])).filter(Boolean)
         .map((word) => kind.words && kind.words[word] || word).join(' '),
+    whole: Boolean(kind.words) && !row[at(kind.label[1])],
     value: row[at(kind.value)]}));
 }
 
 /* What stands before a bar: a name, which a tooltip has in full. */
 function name(words, left, y) {
-  return draw('text', {x: left - 6, y, 'text-anchor': 'end'}, middle(words, LABEL_MOST),
-              draw('title', {}, words));
+  return draw('text', {x: left - 6, y, 'text-anchor': 'end'},
+              middle(words, Math.floor((left - 8) / LETTER)), draw('title', {}, words));
 }
 
 async function bars(kind) {
@@ -105,7 +135,10 @@ async function bars(kind) {
   const all = items.length;
   items = items.slice(0, BARS_MOST);
   const most = Math.max(...items.map((item) => item.value));
-  const width = WIDTH, left = NAMES, line = 20;
+  const longest = 9 + LETTER * Math.max(0, ...items.filter((item) => item.whole)
+      .map((item) => item.label.length));
+  const width = WIDTH, line = 20;
+  const left = kind.parts ? Math.min(longest, width * .6) : Math.max(NAMES, longest);
   const svg = draw('svg', {viewBox: `0 0 ${width} ${items.length * line + 4}`,
                            width, role: 'img'});
   svg.append(draw('title', {}, `${kind.title} [${kind.unit}]`));
@@ -121,26 +154,16 @@ async function bars(kind) {
   const traces = tracesOf(table);
   const of = traces < 2 ? '' : `, ${kind.parts ? 'mean' : 'sum'} of ${traces} traces`;
   const more = all > items.length ? `, the first ${items.length} of ${all}` : '';
-  const told = kind.parts || kind.parts_of;
   return make('section', {}, make('h3', {}, `${kind.title} [${kind.unit}]${of}${more}`),
-              svg, told ? make('p', {class: 'soft'},
-                               meaning(told, items.map((item) => item.label))) : '');
+              svg, kind.told && !of ? make('p', {class: 'soft'},
+                                    kind.told(items.map((item) => item.label))) : '');
 }
 
 /* --- bars of several parts --------------------------------------------------------- */
 
-/* Each is one bar a row. Parts have a letter, which stands in the bar where it
- * has room, as colour alone says nothing. `rows` gives {label, note, parts}, in
- * units of `unit`, or null where the tables do not have it. */
-const PARTS = {
-  ranks: [['device computes', 'C'], ['communication that nothing hides', 'N'],
-          ['copies that nothing hides', 'M'], ['device idles', 'I']],
-  idle: [['busy', 'B'], ['dataloader', 'D'], ['alloc', 'A'], ['blocking', 'S'],
-         ['launch', 'L'], ['cpu_op', 'O'], ['queued', 'Q'], ['none', 'N']],
-  steps: [['kernel', 'K'], ['memcpy', 'M'], ['memset', 'S'],
-          ['communication', 'C'], ['runtime', 'R'], ['dataloader', 'D'],
-          ['cpu_exec', 'O'], ['other', 'X']],
-};
+/* Each is one bar a row, of parts, whose letters stand in them where they have
+ * room. `rows` gives {label, note, parts}, in units of `unit`, or null where the
+ * tables do not have it. */
 const STACKS_MOST = 64;
 
 /* Cells of a row by name. */
@@ -180,13 +203,15 @@ async function rankStacks() {
         const rank = reader(ranks)(ranks.rows[of('trace')]);
         const wait = rank('wait_us');
         return {label: labelOf(ranks, of('trace')),
-            note: (wait === null ? '' : `waits ${shown(wait / 1e3)}`) +
-                (rank('straggler') === 1 ? ', straggler' : ''),
+            note: [rank('straggler') === 1 ? 'straggler' : '',
+                wait === null ? '' : `waits ${shown(Number((wait / 1e3).toPrecision(4)))}`]
+                .filter(Boolean).join(', '),
             parts: [of('compute_us'), of('exposed_communication_us'),
                 of('exposed_memory_us'), of('idle_us')].map((us) => us / 1e3)};
       });
-  return {title: 'Ranks side by side', unit: 'ms of the window', parts: PARTS.ranks,
-      rows, words: 'Behind each bar: how long the rank waits in collectives ' +
+  return {title: 'Ranks side by side', unit: 'ms of the window',
+      parts: ['compute', 'comm', 'copy', 'idle'], rows,
+      words: () => 'Behind each bar: for how many ms the rank waits in collectives ' +
           'for the last one to begin (part of its communication); a straggler ' +
           'begins them later than the others.'};
 }
@@ -196,10 +221,14 @@ async function idleStacks() {
   if (!idle || idle.rows.length < 2) return null;
   const rows = idle.rows.map(reader(idle)).map((of) => ({
       label: labelOf(ranks, of('trace')), note: '',
-      parts: PARTS.idle.map(([name]) => of(name) * 100)}));
-  return {title: 'Where the window of each rank goes', unit: '%', parts: PARTS.idle,
-      rows, means: IDLE};
+      parts: Object.values(IDLE).map((column) => of(column) * 100)}));
+  return {title: 'Where the window of each rank goes', unit: '%',
+      parts: Object.keys(IDLE), rows,
+      words: idleWords};
 }
+
+const STEP_WORDS = 'Each moment, up to the end of what the device does for the step, is ' +
+    'in one part, the first that holds. ';
 
 async function stepStacks() {
   const steps = await load('steps');
@@ -208,9 +237,10 @@ async function stepStacks() {
       .filter((of) => of('step') !== null)
       .map((of) => ({label: `step ${of('step')}`,
           note: shown(of('window_us') / 1e3) + (of('typical') ? '' : ', not typical'),
-          parts: PARTS.steps.map(([name]) => of(`${name}_us`) / 1e3)}));
-  return {title: 'Steps', unit: 'ms', parts: PARTS.steps, rows, means: COSTS,
-      words: 'Each moment of a step is in one part, the first that holds. '};
+          parts: Object.values(COSTS).map((names) => names.reduce(
+              (sum, name) => sum + of(`${name}_us`), 0) / 1e3)}));
+  return {title: 'Steps', unit: 'ms', parts: Object.keys(COSTS), rows,
+      words: (used) => STEP_WORDS + columns('steps', COSTS, used)};
 }
 
 async function changeStacks() {
@@ -218,11 +248,13 @@ async function changeStacks() {
   if (!steps) return null;
   const at = new Map(steps.rows.map(reader(steps)).map((of) => [of('metric'), of]));
   const rows = [['before', 'base'], ['after', 'test']].map(([label, side]) => ({
-      label, parts: PARTS.steps.map(([name]) => at.has(`cost: ${name}`)
-          ? at.get(`cost: ${name}`)(side) / 1e3 : 0)}));
-  for (const row of rows) row.note = shown(row.parts.reduce((sum, part) => sum + part));
-  return {title: 'A step before and after', unit: 'ms', parts: PARTS.steps, rows,
-      means: COSTS, words: 'Means of the typical steps. '};
+      label, parts: Object.values(COSTS).map((names) => names.reduce((sum, name) =>
+          sum + (at.has(`cost: ${name}`) ? at.get(`cost: ${name}`)(side) / 1e3 : 0), 0))}));
+  for (const row of rows)
+    row.note = shown(Number(row.parts.reduce((sum, part) => sum + part).toPrecision(4)));
+  return {title: 'A step before and after', unit: 'ms', parts: Object.keys(COSTS), rows,
+      words: (used) => `Means of the typical steps. ${STEP_WORDS}` +
+          columns('steps', COSTS, used)};
 }
 
 /* The numbers of a chart, for who cannot see it or wants them. */
@@ -234,7 +266,7 @@ function numbers(stack, used) {
       make('table', {}, make('thead', {}, make('tr', {},
           make('th', {scope: 'col'}, `[${stack.unit}]`),
           ...used.map((k) => make('th', {scope: 'col', class: 'number'},
-                                  stack.parts[k][0])))),
+                                  nameOf(stack.parts[k]))))),
       make('tbody', {}, ...stack.rows.map((row) => make('tr', {},
           make('th', {scope: 'row'}, row.label),
           ...used.map((k) => cell(Number(row.parts[k].toPrecision(7))))))))));
@@ -242,11 +274,12 @@ function numbers(stack, used) {
 
 function legend(stack, used) {
   return make('ul', {class: 'legend'}, ...used.map((k) => {
+    const kind = stack.parts[k];
     const swatch = draw('svg', {width: 22, height: 16, 'aria-hidden': 'true'},
-        draw('rect', {class: `part p${k}`, width: 22, height: 16}),
-        draw('text', {class: `on${k}`, x: 11, y: 12, 'text-anchor': 'middle'},
-             stack.parts[k][1]));
-    return make('li', {}, swatch, stack.parts[k][0]);
+        draw('rect', {class: `part t-${kind}`, width: 22, height: 16}),
+        draw('text', {class: `t-${kind}`, x: 11, y: 12, 'text-anchor': 'middle'},
+             KINDS[kind][0]));
+    return make('li', {}, swatch, nameOf(kind));
   }));
 }
 
@@ -254,16 +287,16 @@ function stackBar(stack, used, row, y, scale, left, line) {
   const bar = draw('g', {});
   let x = left;
   for (const k of used) {
-    const long = row.parts[k] * scale;
+    const long = row.parts[k] * scale, kind = stack.parts[k];
     if (!(long > 0)) continue;
-    const rect = draw('rect', {class: `part p${k}`, x, y: y + 3,
+    const rect = draw('rect', {class: `part t-${kind}`, x, y: y + 3,
         width: Math.max(.5, long), height: line - 6});
-    rect.append(draw('title', {}, `${row.label}, ${stack.parts[k][0]}: ` +
+    rect.append(draw('title', {}, `${row.label}, ${nameOf(kind)}: ` +
         `${shown(row.parts[k])} ${stack.unit}`));
     bar.append(rect);
     if (long > 14)
-      bar.append(draw('text', {class: `on${k}`, x: x + long / 2, y: y + 14,
-                               'text-anchor': 'middle'}, stack.parts[k][1]));
+      bar.append(draw('text', {class: `t-${kind}`, x: x + long / 2, y: y + 14,
+                               'text-anchor': 'middle'}, KINDS[kind][0]));
     x += long;
   }
   bar.append(draw('text', {x: x + 5, y: y + 14}, row.note));
@@ -279,7 +312,7 @@ function stackChart(stack) {
   const most = Math.max(...rows.map(sum));
   if (!(most > 0)) return null;
   const width = WIDTH, line = 20;
-  const letters = (words) => Math.max(...words.map((word) => word.length)) * 6.7;
+  const letters = (words) => Math.max(...words.map((word) => word.length)) * LETTER;
   const labels = rows.map((row) => middle(row.label, LABEL_MOST));
   const left = 8 + letters(labels);
   const right = 8 + letters(rows.map((row) => row.note));
@@ -295,8 +328,8 @@ function stackChart(stack) {
   });
   const more = all > rows.length ? `, the first ${rows.length} of ${all}` : '';
   return make('section', {}, make('h3', {}, `${stack.title} [${stack.unit}]${more}`),
-      svg, legend(stack, used), make('p', {class: 'soft'}, stack.words || '',
-          meaning(stack.means || {}, used.map((k) => stack.parts[k][0]))),
+      svg, legend(stack, used), make('p', {class: 'soft'},
+          stack.words(used.map((k) => stack.parts[k]))),
       numbers({...stack, rows}, used));
 }
 
@@ -363,7 +396,7 @@ async function trees() {
   const named = document.querySelectorAll('summary[data-trace]');
   const ranks = named.length && await load('ranks');
   for (const node of named)
-    if (ranks) node.append(`: ${labelOf(ranks, Number(node.dataset.trace))}`);
+    if (ranks) node.textContent = labelOf(ranks, Number(node.dataset.trace));
 }
 
 /* --- the page ----------------------------------------------------------------------- */

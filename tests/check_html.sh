@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The hashes by which a page's policy knows its style and its script are those
 # of the files, and the script could not end early; findings of each rule about
-# traces know which tables they stand on. Needs srcdir.
+# traces know which tables they stand on; names and colours of times are those
+# of the figures. Needs srcdir.
 
 command -v sha256sum > /dev/null || { echo "skipped: no sha256sum"; exit 77; }
 command -v base64 > /dev/null || { echo "skipped: no base64"; exit 77; }
@@ -41,4 +42,24 @@ for rule in $(sed -n 's/^ *{"\([a-z_0-9]*\)".*/\1/p' \
         bad=1
     }
 done
-exit $bad
+# colours of times and their names are those of the figures
+figures=$srcdir/src/figures/trace_colours.c
+for colour in $(sed -n 's/svg \.t-/\n&/g; p' "$srcdir/html/report.css" |
+    sed -n 's/^svg \.t-[a-z]* { fill: \(#[0-9a-f]*\); }.*/\1/p'); do
+    grep -q "\"$colour\", \"" "$figures" || {
+        echo "html/report.css: $colour is no colour of $figures"
+        bad=1
+    }
+done
+sed -n "s/^  \([a-z]*\): \['[A-Z]', '\(.*\)'\],$/\1:\2/p" \
+    "$srcdir/html/report_traces.js" | {
+    while IFS=: read -r kind words; do
+        colour=$(sed -n "s/.*svg \.t-$kind { fill: \(#[0-9a-f]*\);.*/\1/p" \
+            "$srcdir/html/report.css")
+        grep -q "\"$colour\", \"$words\"" "$figures" || {
+            echo "html/report_traces.js: $words ($colour) is not in $figures"
+            bad=1
+        }
+    done
+    exit $bad
+}

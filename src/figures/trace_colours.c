@@ -29,7 +29,7 @@ static const struct tp_trace_colour_info
         AT(BLOCKING) = {"#a50f15", "blocking calls"},
         AT(LAUNCH) = {"#f0e442", "launch calls"},
         AT(OPERATOR) = {"#009e73", "operators on the host"},
-        AT(NOTHING) = {"#7f7f7f", "Python or nothing"}, /* recorded       */
+        AT(NOTHING) = {"#7f7f7f", "nothing recorded but Python"},
         AT(HOST) = {"#849048", "host"}, /* whatever at                    */
         AT(NUMBER) = {"#3c4848", "share of the number of kernels"},
         AT(DURATION) = {"#0054e4", "share of the time of kernels"},
@@ -66,6 +66,19 @@ tp_trace_colour_of(enum tp_trace_colour colour)
 {
     assert(tp_trace_rgb(colour));
     return &trace_colours[colour - TP_PANEL_SERIES_MAX - 1];
+}
+
+enum tp_trace_colour tp_trace_idle_colour(enum tp_idle_cause cause)
+{
+    static const enum tp_trace_colour colours[TP_IDLE_CAUSES] = {
+        [TP_IDLE_QUEUED] = TP_TRACE_PENDING_COLOUR,
+        [TP_IDLE_ALLOC] = TP_TRACE_ALLOC_COLOUR,
+        [TP_IDLE_DATALOADER] = TP_TRACE_LOADER_COLOUR,
+        [TP_IDLE_BLOCKING] = TP_TRACE_BLOCKING_COLOUR,
+        [TP_IDLE_LAUNCH] = TP_TRACE_LAUNCH_COLOUR,
+        [TP_IDLE_CPU_OP] = TP_TRACE_OPERATOR_COLOUR,
+        [TP_IDLE_NONE] = TP_TRACE_NOTHING_COLOUR};
+    return colours[cause];
 }
 
 const char *tp_trace_rgb(unsigned colour)

@@ -3,6 +3,7 @@
 #define TP_FIGURES_TRACE_COLOURS_H
 
 #include "data/figure.h"
+#include "trace/trace_track_rows.h"
 
 /*
  * The colours of all trace figures: one means one thing, and has one name. They
@@ -65,6 +66,9 @@ struct tp_trace_colour_info {
 /* The row of a colour of the enum; never NULL. */
 const struct tp_trace_colour_info *
 tp_trace_colour_of(enum tp_trace_colour colour);
+
+/* What idle time is charged to. */
+enum tp_trace_colour tp_trace_idle_colour(enum tp_idle_cause cause);
 
 /* The rgb of a series' colour, or NULL: it is none of these. */
 const char *tp_trace_rgb(unsigned colour);

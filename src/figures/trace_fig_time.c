@@ -149,7 +149,7 @@ static bool has_device(const struct tp_trace *trace)
     return trace->facts.device_events > 0 && trace->idle.window_us > 0;
 }
 
-enum { CAUSES = 8 };
+enum { CAUSES = 1 + TP_IDLE_CAUSES };
 
 static void idle_shares(const struct tp_trace *trace, double *parts)
 {
@@ -163,12 +163,10 @@ static void idle_shares(const struct tp_trace *trace, double *parts)
 
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    static const enum tp_trace_colour causes[CAUSES] = {
-        TP_TRACE_DEVICE_COLOUR,   TP_TRACE_PENDING_COLOUR,
-        TP_TRACE_ALLOC_COLOUR,    TP_TRACE_LOADER_COLOUR,
-        TP_TRACE_BLOCKING_COLOUR, TP_TRACE_LAUNCH_COLOUR,
-        TP_TRACE_OPERATOR_COLOUR, TP_TRACE_NOTHING_COLOUR};
+    enum tp_trace_colour causes[CAUSES] = {TP_TRACE_DEVICE_COLOUR};
     struct tp_trace_choice choice;
+    for (int k = 0; k < TP_IDLE_CAUSES; k++)
+        causes[1 + k] = tp_trace_idle_colour(k);
     tp_trace_choose(run, has_device, TP_TRACE_ROWS_MAX, &choice);
     const struct tp_stack stack = {
         .title = tp_fig_text(fig, "each idle moment once, for the first cause "

@@ -23,10 +23,10 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "figures/trace_colours.h"
 #include "trace/trace_collective.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_path.h"
-#include "trace/trace_tracks.h"
 #include "verdict/trace_collectives.h"
 #include "verdict/trace_step_verdict.h"
 #include "verdict/trace_verdict.h"
@@ -234,6 +234,12 @@ static enum tp_status add_verdict(struct writer *w, struct tp_error *err)
     return end_slice(w, err);
 }
 
+/* As figures have it. */
+static const char *cause_name(enum tp_idle_cause cause)
+{
+    return tp_trace_colour_of(tp_trace_idle_colour(cause))->name;
+}
+
 static enum tp_status add_step(struct writer *w,
                                const struct tp_step_span_row *step,
                                struct tp_error *err)
@@ -256,7 +262,7 @@ static enum tp_status add_step(struct writer *w,
     for (int i = 0; i < TP_IDLE_CAUSES; i++) {
         if (step->idle_ns[i] > 0) {
             tp_text_add(&w->text, ",\"idle: %s %%\":%.2f",
-                        tp_idle_cause_name(i),
+                        cause_name(i),
                         100 * (double)step->idle_ns[i] / ns);
         }
     }
@@ -304,7 +310,7 @@ static enum tp_status add_idle(struct writer *w, struct tp_error *err)
                           &row, err);
         if (status != TP_OK)
             break;
-        begin_slice(w, tid_of(TRACK_IDLE, row), tp_idle_cause_name(it->why),
+        begin_slice(w, tid_of(TRACK_IDLE, row), cause_name(it->why),
                     it->from_ns, it->ns);
         status = end_slice(w, err);
     }

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-DdZXx/5CHN/B00guQuigG7WHYKPWokSwZ3JP02uiW+8="
+    "sha256-Eq64KAKENQe0pmLOMLK+Zgt0IK6Ci3LoEKj1hjTNoas="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-blt7n8Cpf0NSY0bUpnTdC1RLiyidaqy6cAc5psaS4LE="
+    "sha256-bgh6ydNhsBMm19DDv4WBNfqZTlamPPkxre3YC70g9nk="
 
 #endif

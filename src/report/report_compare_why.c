@@ -358,7 +358,8 @@ static void add_share(double all, double part, struct tp_text *text)
 {
     const char *words = all * part <= 0 ? " in all, although"
                         : fabs(part) > fabs(all)
-                            ? " in all, with others against"
+                            ? " in all; the largest change, in part undone by "
+                              "others,"
                             : ", of which";
     tp_text_add(text, "%+.3f ms%s %+.3f ms: ", all / 1e3, words, part / 1e3);
 }

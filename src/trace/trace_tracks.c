@@ -15,19 +15,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 
-const char *tp_idle_cause_name(enum tp_idle_cause cause)
-{
-    static const char *const names[TP_IDLE_CAUSES] = {
-        [TP_IDLE_QUEUED] = "queued",
-        [TP_IDLE_ALLOC] = "alloc",
-        [TP_IDLE_DATALOADER] = "dataloader",
-        [TP_IDLE_BLOCKING] = "blocking",
-        [TP_IDLE_LAUNCH] = "launch",
-        [TP_IDLE_CPU_OP] = "cpu_op",
-        [TP_IDLE_NONE] = "none"};
-    return names[cause];
-}
-
 enum tp_status tp_tracks_steps(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;

@@ -12,9 +12,6 @@
  * fail with TP_E_MEMORY only.
  */
 
-/* What idle time is charged to, as the columns of /idle are called. */
-const char *tp_idle_cause_name(enum tp_idle_cause cause);
-
 /* trace->step_spans, from the index; before the others. */
 enum tp_status tp_tracks_steps(struct tp_trace *trace, struct tp_error *err);
 

@@ -105,31 +105,88 @@ def charts(page):
         print(f"{title}: {drawn} parts")
 
 
+IDLE = {"device busy": ["busy"], "work pending": ["queued"],
+        "driver allocations": ["alloc"], "DataLoader": ["dataloader"],
+        "blocking calls": ["blocking"], "launch calls": ["launch"],
+        "operators on the host": ["cpu_op"],
+        "nothing recorded but Python": ["none"]}
+COSTS = {"computation": ["kernel"], "copies and sets": ["memcpy", "memset"],
+         "communication not hidden": ["communication"],
+         "runtime calls": ["runtime"], "DataLoader": ["dataloader"],
+         "operators on the host": ["cpu_exec"],
+         "nothing recorded but Python": ["other"]}
+
+
+def colours(node):
+    """The letter and colour of each word of a legend, which contrast."""
+    found = {}
+    for item in node.locator(".legend li").all():
+        fill = item.locator("rect").evaluate("n => getComputedStyle(n).fill")
+        ink = item.locator("text").evaluate("n => getComputedStyle(n).fill")
+        light = []
+        for colour in (fill, ink):
+            parts = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+            parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+                     for c in parts]
+            light.append(0.2126 * parts[0] + 0.7152 * parts[1] +
+                         0.0722 * parts[2])
+        check((max(light) + 0.05) / (min(light) + 0.05) > 4.5,
+              f"a letter {ink} in {fill}")
+        letter, word = item.inner_text().split("\n")
+        found[word] = letter, fill
+    return found
+
+
 def causes(page, path):
-    """A cause of idle time and a cost of a step is called as its column."""
+    """One word, one colour and one letter mean one thing in all charts, and
+    the columns that have it are named; with h5py, they hold its numbers."""
+    of, words_of = {}, {}
+    for node in page.locator("#charts section").all():
+        title = node.locator("h3").inner_text()
+        table = IDLE if title.startswith("Where the window of") else COSTS \
+            if title.startswith(("Steps", "A step")) else None
+        for word, look in colours(node).items():
+            check(of.setdefault(word, look) == look, f"{word}: two colours")
+            check(words_of.setdefault(look[0], word) == word and
+                  words_of.setdefault(look[1], word) == word,
+                  f"{title}: {look} is {word} and {words_of}")
+            if not table:
+                continue
+            check(word in table, f"{title}: {word}")
+            told = node.locator("p").inner_text()
+            for column in table.get(word, []):
+                check(re.search(rf"order: .*\b{column}\b", told),
+                      f"{title}: {column} is not named")
+    print(f"{len(of)} words, a colour and a letter each")
+    numbers_of_causes(page, path)
+
+
+def numbers_of_causes(page, path):
     try:
         import h5py
     except ImportError:
         return
-    with h5py.File(path) as file:
-        named = {name: {column.removesuffix("_us") for column in
-                        file[name].dtype.names}
-                 for name in ("idle", "steps") if name in file}
-    seen = 0
     for node in page.locator("#charts section").all():
         title = node.locator("h3").inner_text()
-        words = node.locator(".legend li").all_inner_texts()
-        table = "steps" if title.startswith(("Steps", "A step")) else "idle"
-        if title.startswith("Where the window goes"):
-            words = node.locator("svg text title").all_text_contents()
-        elif not title.startswith(("Where the window of", "Steps", "A step")):
+        name, table, unit = ("idle", IDLE, 100) \
+            if title.startswith("Where the window of") else \
+            ("steps", COSTS, 1e-3)
+        if not title.startswith(("Where the window of", "Steps")):
             continue
-        for word in words:
-            name = word.split("\n")[-1]
-            check(table not in named or name in named[table],
-                  f"{title}: {name} is no column of /{table}")
-            seen += 1
-    print(f"{seen} names of causes are those of the tables")
+        with h5py.File(path) as file:
+            rows = file[name][:]
+        if name == "steps":
+            rows = rows[rows["step"] >= 0]
+        head = node.locator("thead th").all_text_contents()[1:]
+        for k, row in enumerate(node.locator("tbody tr").all()):
+            cells = [float(text or 0) for text in
+                     row.locator("td").all_text_contents()]
+            for word, cell in zip(head, cells):
+                want = unit * sum(
+                    rows[k][column if name == "idle" else column + "_us"]
+                    for column in table[word])
+                check(math.isclose(cell, want, rel_tol=6e-5, abs_tol=1e-9),
+                      f"{title}, row {k}, {word}: {cell} is not {want}")
 
 
 def scroll(page):

@@ -26,13 +26,13 @@ import numpy as np
 D = decimal.Decimal
 OWN = "tprof-analyze"
 CAUSES = {
-    "queued work does not start": "queued",
-    "driver allocation": "alloc",
-    "data loading": "dataloader",
-    "blocking call": "blocking",
-    "launch": "launch",
-    "operator": "cpu_op",
-    "nothing recorded": "none",
+    "work pending": "queued",
+    "driver allocations": "alloc",
+    "DataLoader": "dataloader",
+    "blocking calls": "blocking",
+    "launch calls": "launch",
+    "operators on the host": "cpu_op",
+    "nothing recorded but Python": "none",
 }
 failures = 0
 

@@ -85,7 +85,7 @@ Test(trace_figures, idle_causes)
     static const char *const names[] = {"device busy", "DataLoader",
                                         "launch calls",
                                         "operators on the host",
-                                        "Python or nothing"};
+                                        "nothing recorded but Python"};
     enum { COUNT = sizeof names / sizeof *names };
     struct tp_trace_run run = {0};
     struct tp_figure_set set;
