@@ -28,6 +28,7 @@
 #include "stats/blocks_plan.h"
 #include "stats/float_bins_math.h"
 #include "stats/tally_math.h"
+#include "stats/tally_seen.h"
 
 enum { MAGNITUDE = INT32_MAX };
 
@@ -87,39 +88,11 @@ static void tally_block(const struct tp_tally_plan *plan,
 
 /* --- the many ------------------------------------------------------------- */
 
-/* Counts that change with every block, kept in registers. */
-struct seen {
-    uint64_t blocks, zero_blocks;
-    int least, largest; /* slots of blocks that are not zero */
-};
-
-static const struct seen nothing_seen = {.least = 256, .largest = -1};
-
-TP_INLINE void see(struct seen *seen, int slot, uint32_t largest)
-{
-    const bool zero = largest == 0;
-    const int low = zero ? 256 : slot, high = zero ? -1 : slot;
-    seen->blocks++;
-    seen->zero_blocks += zero;
-    seen->least = low < seen->least ? low : seen->least;
-    seen->largest = high > seen->largest ? high : seen->largest;
-}
-
-static void add_seen(const struct seen *seen, struct tp_float_tally *tally)
-{
-    const struct tp_quant_error counts = {
-        .blocks = seen->blocks,
-        .zero_blocks = seen->zero_blocks,
-        .scale_least = (uint16_t)(256 - seen->least),
-        .scale_largest = (uint16_t)(seen->largest + 1),
-    };
-    tp_quant_merge(&tally->counts, &counts, 1);
-}
-
 /* At most 32 codes. */
 TP_INLINE void block_portable(const struct tp_tally_plan *plan,
                               const unsigned char *codes, int n,
-                              struct seen *seen, struct tp_float_tally *tally)
+                              struct tp_tally_seen *seen,
+                              struct tp_float_tally *tally)
 {
     const uint32_t ceiling = (uint32_t)plan->blocks.ceiling;
     uint32_t largest = 0, mask = 0;
@@ -137,7 +110,7 @@ TP_INLINE void block_portable(const struct tp_tally_plan *plan,
             ((magnitude != 0) & (magnitude <= limits->fewer));
         mask |= out << i;
     }
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, slot, mask}, tally);
 }
@@ -152,14 +125,14 @@ typedef void rows_fn(const struct tp_tally_plan *plan,
                                  const unsigned char *codes, size_t length,   \
                                  struct tp_float_tally *tally)                \
     {                                                                         \
-        struct seen seen = nothing_seen;                                      \
+        struct tp_tally_seen seen = TP_TALLY_SEEN_NOTHING;                    \
         size_t i = 0;                                                         \
         for (; i + 32 <= length; i += 32)                                     \
             whole(plan, codes + 4 * i, 32, &seen, tally);                     \
         if (i < length)                                                       \
             block_portable(plan, codes + 4 * i, (int)(length - i), &seen,     \
                            tally);                                            \
-        add_seen(&seen, tally);                                               \
+        tp_tally_add_seen(&seen, &tally->counts);                             \
     }
 
 ROW(portable, , block_portable)
@@ -181,7 +154,7 @@ outside_16(__m512i magnitude, const struct tp_block_limits *limits)
 /* A whole block. */
 TP_TARGET_AVX512 static inline void
 block_avx512(const struct tp_tally_plan *plan, const unsigned char *codes,
-             int n, struct seen *seen, struct tp_float_tally *tally)
+             int n, struct tp_tally_seen *seen, struct tp_float_tally *tally)
 {
     const __m512i no_sign = _mm512_set1_epi32(MAGNITUDE);
     const __m512i ceiling = _mm512_set1_epi32((int)plan->blocks.ceiling);
@@ -196,7 +169,7 @@ block_avx512(const struct tp_tally_plan *plan, const unsigned char *codes,
     const uint32_t mask =
         outside_16(low, limits) | outside_16(high, limits) << 16;
     (void)n;
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, slot, mask}, tally);
 }
@@ -228,7 +201,7 @@ TP_TARGET_AVX2 static inline uint32_t largest_of_8(__m256i v)
 /* A whole block. */
 TP_TARGET_AVX2 static inline void
 block_avx2(const struct tp_tally_plan *plan, const unsigned char *codes, int n,
-           struct seen *seen, struct tp_float_tally *tally)
+           struct tp_tally_seen *seen, struct tp_float_tally *tally)
 {
     const __m256i no_sign = _mm256_set1_epi32(MAGNITUDE);
     const __m256i ceiling = _mm256_set1_epi32((int)plan->blocks.ceiling);
@@ -246,7 +219,7 @@ block_avx2(const struct tp_tally_plan *plan, const unsigned char *codes, int n,
     for (int i = 0; i < 4; i++)
         mask |= outside_8(x[i], limits) << 8 * i;
     (void)n;
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, slot, mask}, tally);
 }

@@ -29,6 +29,7 @@
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
 #include "stats/tally_math.h"
+#include "stats/tally_seen.h"
 
 bool tp_tally_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
 {
@@ -185,38 +186,10 @@ static void tally_block(const struct tp_tally_plan *plan,
 
 /* --- the many ---------------------------------------------------------- */
 
-/* Counts that change with every block, kept in registers. */
-struct seen {
-    uint64_t blocks, zero_blocks;
-    int least, largest; /* slots of blocks that are not zero */
-};
-
-static const struct seen nothing_seen = {.least = 256, .largest = -1};
-
-TP_INLINE void see(struct seen *seen, int slot, unsigned largest)
-{
-    const bool zero = largest == 0;
-    const int low = zero ? 256 : slot, high = zero ? -1 : slot;
-    seen->blocks++;
-    seen->zero_blocks += zero;
-    seen->least = low < seen->least ? low : seen->least;
-    seen->largest = high > seen->largest ? high : seen->largest;
-}
-
-static void add_seen(const struct seen *seen, struct tp_tally *tally)
-{
-    const struct tp_quant_error counts = {
-        .blocks = seen->blocks,
-        .zero_blocks = seen->zero_blocks,
-        .scale_least = (uint16_t)(256 - seen->least),
-        .scale_largest = (uint16_t)(seen->largest + 1),
-    };
-    tp_quant_merge(&tally->counts, &counts, 1);
-}
-
 TP_INLINE void block_portable(const struct tp_tally_plan *plan,
                               const uint16_t *codes, size_t n,
-                              struct seen *seen, struct tp_tally *tally)
+                              struct tp_tally_seen *seen,
+                              struct tp_tally *tally)
 {
     const unsigned ceiling = (unsigned)plan->blocks.ceiling;
     unsigned largest = 0;
@@ -235,7 +208,7 @@ TP_INLINE void block_portable(const struct tp_tally_plan *plan,
             ((magnitude != 0) & (magnitude <= limits->fewer));
         mask |= out << i;
     }
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
@@ -249,13 +222,13 @@ typedef void rows_fn(const struct tp_tally_plan *plan, const uint16_t *codes,
                                  const uint16_t *codes, size_t length,         \
                                  struct tp_tally *tally)                       \
     {                                                                          \
-        struct seen seen = nothing_seen;                                       \
+        struct tp_tally_seen seen = TP_TALLY_SEEN_NOTHING;                     \
         size_t i = 0;                                                          \
         for (; i + 32 <= length; i += 32)                                      \
             whole(plan, codes + i, 32, &seen, tally);                          \
         if (i < length)                                                        \
             rest(plan, codes + i, length - i, &seen, tally);                   \
-        add_seen(&seen, tally);                                                \
+        tp_tally_add_seen(&seen, &tally->counts);                              \
     }
 
 ROW(portable, , block_portable, block_portable)
@@ -276,7 +249,7 @@ TP_TARGET_AVX2 static inline unsigned largest_of(__m256i v)
 
 TP_TARGET_AVX512 static inline void
 block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
-             size_t n, struct seen *seen, struct tp_tally *tally)
+             size_t n, struct tp_tally_seen *seen, struct tp_tally *tally)
 {
     const __mmask32 some = n < 32 ? (1u << n) - 1 : UINT32_MAX;
     const __m512i magnitude =
@@ -297,7 +270,7 @@ block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
         _mm512_mask_cmple_epi16_mask(
             _mm512_test_epi16_mask(magnitude, magnitude), magnitude,
             _mm512_set1_epi16((short)limits->fewer));
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
@@ -320,7 +293,7 @@ outside(__m256i magnitude, const struct tp_block_limits *limits)
 /* A whole block: n is 32. */
 TP_TARGET_AVX2 static inline void
 block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
-           size_t n, struct seen *seen, struct tp_tally *tally)
+           size_t n, struct tp_tally_seen *seen, struct tp_tally *tally)
 {
     const __m256i no_sign = _mm256_set1_epi16(0x7fff);
     const __m256i ceiling = _mm256_set1_epi16((short)plan->blocks.ceiling);
@@ -339,7 +312,7 @@ block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
         _mm256_packs_epi16(outside(low, limits), outside(high, limits)),
         0xd8);
     const uint32_t mask = (uint32_t)_mm256_movemask_epi8(packed);
-    see(seen, slot, largest);
+    tp_tally_see(seen, slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){codes, n, slot, mask, NULL}, tally);
 }
@@ -359,8 +332,8 @@ TP_TARGET_AVX2 static inline unsigned largest_byte_of(__m256i v)
 
 /* As block_avx2, of bytes as they are. */
 TP_TARGET_AVX2 static inline void byte_block_avx2(
-    const struct tp_tally_plan *plan, const uint8_t *codes, struct seen *seen,
-    struct tp_tally *tally)
+    const struct tp_tally_plan *plan, const uint8_t *codes,
+    struct tp_tally_seen *seen, struct tp_tally *tally)
 {
     __m256i code;
     memcpy(&code, codes, sizeof code);
@@ -378,7 +351,7 @@ TP_TARGET_AVX2 static inline void byte_block_avx2(
         _mm256_cmpgt_epi8(magnitude, _mm256_setzero_si256());
     const uint32_t mask = (uint32_t)_mm256_movemask_epi8(
         _mm256_or_si256(above, _mm256_andnot_si256(normal, nonzero)));
-    see(seen, its->slot, largest);
+    tp_tally_see(seen, its->slot, largest);
     if (mask != 0)
         tally_block(plan, &(struct found){NULL, 32, its->slot, mask, codes},
                     tally);
@@ -389,11 +362,11 @@ TP_TARGET_AVX2 static size_t bytes_avx2(const struct tp_tally_plan *plan,
                                         const uint8_t *codes, size_t length,
                                         struct tp_tally *tally)
 {
-    struct seen seen = nothing_seen;
+    struct tp_tally_seen seen = TP_TALLY_SEEN_NOTHING;
     size_t i = 0;
     for (; i + 32 <= length; i += 32)
         byte_block_avx2(plan, codes + i, &seen, tally);
-    add_seen(&seen, tally);
+    tp_tally_add_seen(&seen, &tally->counts);
     return i;
 }
 #endif
