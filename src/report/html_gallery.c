@@ -28,7 +28,7 @@ static void add_picture(struct tp_text *html,
 {
     tp_text_add(html, "<figure><img alt=\"");
     tp_html_text(html, figure->title);
-    tp_text_add(html, "\" loading=\"lazy\" src=\"data:%s;base64,", type);
+    tp_text_add(html, "\" src=\"data:%s;base64,", type);
     tp_html_base64(html, data, size);
     tp_text_add(html, "\"><figcaption>");
     tp_html_text(html, figure->path);
