@@ -94,6 +94,7 @@ struct tp_found_list {
     size_t link_count, link_capacity;
     struct tp_found *files; /* sorted by the bytes of their path */
     size_t count, capacity;
+    bool borrowed; /* the paths are somebody else's */
     char **problems; /* sentences: what could not be read */
     size_t problem_count, problem_capacity;
 };

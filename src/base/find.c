@@ -371,7 +371,7 @@ size_t tp_found_index(const struct tp_found_list *list, const char *path)
 
 void tp_found_clear(struct tp_found_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count && !list->borrowed; i++)
         free(list->files[i].path);
     for (size_t i = 0; i < list->problem_count; i++)
         free(list->problems[i]);

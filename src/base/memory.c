@@ -10,11 +10,14 @@
  * Cost: rounding up to 16 bytes and clearing, a block at a time; blocks double
  * up to 1 MiB.
  */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { ALIGN = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
@@ -60,6 +63,21 @@ bool tp_provide(void *memory, size_t size)
     made = calloc(1, size);
     memcpy(memory, &made, sizeof made);
     return made != NULL;
+}
+
+void tp_memory_ready(void *memory, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)memory, rest = first % page;
+    const uintptr_t skip = rest ? page - rest : 0;
+    const size_t whole = size > skip ? (size - skip) / page * page : 0;
+    if (whole)
+        madvise((char *)memory + skip, whole, MADV_POPULATE_WRITE);
+#else
+    (void)memory;
+    (void)size;
+#endif
 }
 
 /* Blocks double up to 1 MiB, so an arena wastes at most half of itself. */

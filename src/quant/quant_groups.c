@@ -85,8 +85,10 @@ static struct tp_quant_sums *sums_new(const struct tp_quant_plan *plan)
     return NULL;
 }
 
-static void add_error(struct partial *partial, struct tp_quant_error *error)
+static void add_error(struct partial *partial,
+                      const struct tp_quant_error *error)
 {
+    struct tp_quant_error own = *error;
     struct tp_quant_metrics metrics;
     int32_t scale = error->tensor_scale;
     if (partial->tensors++ == 0) {
@@ -99,8 +101,8 @@ static void add_error(struct partial *partial, struct tp_quant_error *error)
         scale > partial->scale_max ? scale : partial->scale_max;
     tp_quant_metrics_of(error, &metrics);
     partial->worst = fmin(partial->worst, metrics.sqnr_db);
-    error->tensor_scale = 0; /* differs from tensor to tensor */
-    tp_quant_merge(&partial->sum, error, 1);
+    own.tensor_scale = 0; /* differs from tensor to tensor */
+    tp_quant_merge(&partial->sum, &own, 1);
 }
 
 static void begin_place(struct tp_quant_sums *sums,

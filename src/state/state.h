@@ -33,12 +33,17 @@ struct tp_state {
     struct tp_row *row_room; /* borrowed: where its rows go, if they are no
                                 more than this; NULL: they get their own   */
     size_t row_room_count;
+    struct tp_record *record_room; /* and its records, in the same way     */
+    size_t record_room_count;
     size_t casts; /* its rows have casts below this of their plan          */
     struct tp_records records; /* done, all of them; sorted by path        */
 };
 
 /* Releases what it owns, which the arena's memory is not. */
 void tp_state_clear(struct tp_state *state);
+
+/* Releases its records, whose rows and all else are taken. */
+void tp_state_drop_items(struct tp_state *state);
 
 /*
  * Writes the records, which are done and have their digests, and what a memo

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of a state. HDF5 so that other programs can look into it: each part
- * is a dataset, parts of words are compound rows with the members' names. The
- * packed numbers of rows, nearly all of it, are contiguous, and read to where
- * they stay; the rest, which says the same again and again, is one deflated
- * chunk each. Where a part lies is known, so that a file is read in one pass,
- * with the CRC-32 of all of it, by as many threads as there are states.
+ * is a dataset, parts of words are an array for each member, with its name. The
+ * packed numbers and axes of rows, nearly all of it, are contiguous, and read
+ * to where they stay; the rest, which says the same again and again, is one
+ * deflated chunk each. Where a part lies is known, so that a file is read in
+ * one pass, with the CRC-32 of all of it, by as many threads as there are
+ * states.
  *
  * Reading by HDF5 took three passes, one for a checksum, which the library does
  * not have of contiguous data, one of its own, and a copy, in one thread. A
@@ -29,7 +30,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 
-enum { BLOCK = 1024, CHUNK = 1 << 20, WORD = 8 };
+enum { BLOCK = 1024, CHUNK = 1 << 18, WORD = 8 };
 
 static const char *const part_names[TP_STATE_PARTS] = {
     [TP_STATE_WORDS] = "words",     [TP_STATE_NAMES] = "names",
@@ -50,23 +51,46 @@ static size_t unit_of(int part)
     return part == TP_STATE_TIES || part == TP_STATE_PROBLEMS ? WORD : 1;
 }
 
-static hid_t type_of(int part)
+static hid_t base_of(enum tp_state_kind kind)
 {
-    const struct tp_state_members *members = tp_state_members_of(part);
-    if (!members)
-        return H5Tcopy(unit_of(part) == 1 ? H5T_NATIVE_UINT8
-                                          : H5T_NATIVE_UINT64);
-    hid_t type = H5Tcreate(H5T_COMPOUND, members->count * WORD);
+    return kind == TP_STATE_REAL    ? H5T_NATIVE_DOUBLE
+           : kind == TP_STATE_INT64 ? H5T_NATIVE_INT64
+                                    : H5T_NATIVE_UINT64;
+}
+
+/* What a part of words is one of: an array for each member. */
+static hid_t columns_of(const struct tp_state_members *members, hsize_t count)
+{
+    const size_t size = (size_t)count * WORD;
+    hid_t type = H5Tcreate(H5T_COMPOUND, members->count * size);
     for (size_t i = 0; type >= 0 && i < members->count; i++) {
         const struct tp_state_member *m = &members->members[i];
-        const hid_t its = m->kind == TP_STATE_REAL    ? H5T_NATIVE_DOUBLE
-                          : m->kind == TP_STATE_INT64 ? H5T_NATIVE_INT64
-                                                      : H5T_NATIVE_UINT64;
-        if (H5Tinsert(type, m->name, i * WORD, its) < 0) {
+        const hid_t its = H5Tarray_create2(base_of(m->kind), 1, &count);
+        const bool done =
+            its >= 0 && H5Tinsert(type, m->name, i * size, its) >= 0;
+        if (its >= 0)
+            H5Tclose(its);
+        if (!done) {
             H5Tclose(type);
-            return -1;
+            type = -1;
         }
     }
+    return type;
+}
+
+/* The type of a part, and how many of it there are. A type of HDF5 ends at 4
+ * GiB; words beyond that have no names. */
+static hid_t type_of(int part, size_t size, hsize_t *count)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    const bool words = unit_of(part) > 1;
+    *count = members && size <= UINT32_MAX ? size / unit_of(part) : 0;
+    if (*count == 0) {
+        *count = words ? size / WORD : size;
+        return H5Tcopy(words ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT8);
+    }
+    const hid_t type = columns_of(members, *count);
+    *count = 1;
     return type;
 }
 
@@ -92,8 +116,8 @@ static void deflate_part(int part, const struct tp_state_bytes *bytes,
                          struct stored *stored)
 {
     *stored = (struct stored){NULL, bytes->data, bytes->size};
-    if (part == TP_STATE_NUMBERS || bytes->size < BLOCK ||
-        bytes->size > DEFLATE_MOST)
+    if (part == TP_STATE_NUMBERS || part == TP_STATE_AXES ||
+        bytes->size < BLOCK || bytes->size > DEFLATE_MOST)
         return;
     struct libdeflate_compressor *compressor =
         libdeflate_alloc_compressor(DEFLATE_LEVEL);
@@ -154,8 +178,9 @@ static uint64_t place_of(hid_t set, bool deflated)
 static bool write_part(hid_t file, int part, const struct tp_state_bytes *bytes,
                        const struct stored *stored, struct place *place)
 {
-    const hsize_t count = bytes->size / unit_of(part), first = 0;
-    const hid_t type = type_of(part);
+    const hsize_t first = 0;
+    hsize_t count;
+    const hid_t type = type_of(part, bytes->size, &count);
     const bool deflated = stored->deflated != NULL;
     const hid_t set =
         type >= 0 ? make_set(file, part, type, count, deflated) : -1;
@@ -390,6 +415,7 @@ static enum tp_status read_next(struct input *in, unsigned char *into,
 {
     while (size > 0) {
         const size_t most = size < CHUNK ? (size_t)size : CHUNK;
+        tp_memory_ready(into, most);
         const ssize_t got = pread(in->fd, into, most, (off_t)in->at);
         if (got < 0)
             return tp_fail_errno(in->err, "cannot read it");
@@ -607,13 +633,16 @@ bool tp_state_image_holds_traces(const char *path)
     return strcmp(holds, "traces") == 0;
 }
 
-size_t tp_state_image_rows(const char *path)
+void tp_state_image_counts(const char *path, size_t *rows, size_t *files)
 {
     char block[BLOCK + 1];
     struct input in = {.fd = -1};
     struct place place;
-    if (!peek(path, block, &in.end) ||
-        !find_place(block, &in, TP_STATE_ROWS, &place))
-        return 0;
-    return (size_t)(place.full / unit_of(TP_STATE_ROWS));
+    *rows = *files = 0;
+    if (!peek(path, block, &in.end))
+        return;
+    if (find_place(block, &in, TP_STATE_ROWS, &place))
+        *rows = (size_t)(place.full / unit_of(TP_STATE_ROWS));
+    if (find_place(block, &in, TP_STATE_FILES, &place))
+        *files = (size_t)(place.full / unit_of(TP_STATE_FILES));
 }

@@ -24,7 +24,7 @@
  */
 
 /* Version of the parts and of their words. */
-enum { TP_STATE_SCHEMA = 1 };
+enum { TP_STATE_SCHEMA = 2 };
 
 /* Writes the file, aside and renamed. TP_E_IO, TP_E_MEMORY. One thread. */
 enum tp_status tp_state_image_write(const char *path,
@@ -35,9 +35,9 @@ enum tp_status tp_state_image_write(const char *path,
  * read. */
 bool tp_state_image_holds_traces(const char *path);
 
-/* How many rows of tensors a file says it has; 0 where it cannot be read. What
- * is read then may be others. */
-size_t tp_state_image_rows(const char *path);
+/* How many rows of tensors, and of how many files, a state says it has; 0 where
+ * it cannot be read. What is read then may be others. */
+void tp_state_image_counts(const char *path, size_t *rows, size_t *files);
 
 /*
  * Reads a file; what rows point to goes to the arena. TP_E_NOT_FOUND: it is not

@@ -50,26 +50,36 @@ static void load_state(void *context, size_t index, unsigned worker)
     }
 }
 
-/* One array for the rows of all states, so that joining them puts them in order
- * where they are. Its pages are touched by who reads a state. Where there is no
- * memory for it, or a state has more rows than it said, it gets its own. */
-static void make_row_room(struct tp_state_merge *merge)
+/* One array for the rows of all states, and one for their records, so that
+ * joining them puts them in order where they are. Their pages are touched by
+ * who reads a state. Where there is no memory for it, or a state has more than
+ * it said, it gets its own. */
+static void make_room(struct tp_state_merge *merge)
 {
     struct tp_records *records = &merge->records;
-    size_t all = 0;
+    size_t rows = 0, files = 0;
     for (size_t i = 0; i < merge->count; i++) {
         struct tp_state *state = &merge->states[i];
-        state->row_room_count = tp_state_image_rows(merge->paths[i]);
-        if (state->row_room_count > UINT32_MAX - all)
+        tp_state_image_counts(merge->paths[i], &state->row_room_count,
+                              &state->record_room_count);
+        if (state->row_room_count > UINT32_MAX - rows ||
+            state->record_room_count > UINT32_MAX - files)
             return;
-        all += state->row_room_count;
+        rows += state->row_room_count;
+        files += state->record_room_count;
     }
-    records->all_rows = calloc(all + 1, sizeof *records->all_rows);
-    records->all_row_count = records->all_rows ? all : 0;
-    struct tp_row *next = records->all_rows;
-    for (size_t i = 0; i < merge->count && next; i++) {
-        merge->states[i].row_room = next;
-        next += merge->states[i].row_room_count;
+    records->all_rows = calloc(rows + 1, sizeof *records->all_rows);
+    records->all_row_count = records->all_rows ? rows : 0;
+    records->items = calloc(files + 1, sizeof *records->items);
+    records->capacity = records->items ? files : 0;
+    struct tp_row *next_row = records->all_rows;
+    struct tp_record *next = records->items;
+    for (size_t i = 0; i < merge->count && next_row && next; i++) {
+        struct tp_state *state = &merge->states[i];
+        state->row_room = next_row;
+        state->record_room = next;
+        next_row += state->row_room_count;
+        next += state->record_room_count;
     }
 }
 
@@ -87,7 +97,7 @@ enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
     if (!l.errors || !l.images || !merge->states || !merge->arenas)
         status = tp_fail_memory(err);
     merge->count = status == TP_OK ? from->count : 0;
-    make_row_room(merge);
+    make_room(merge);
     tp_pool_for(pool, merge->count, load_state, &l);
     for (size_t i = 0; i < merge->count && status == TP_OK; i++) {
         const struct tp_state *state = &merge->states[i];
@@ -209,27 +219,96 @@ static const struct tp_record **order_records(
     return at;
 }
 
-/* All but copies of those before. */
-static void take_records(struct tp_state_merge *merge,
-                         const struct tp_record *const *ordered, size_t count)
+/* Puts copies of those before behind all others; returns how many these are. */
+static size_t put_copies_last(struct tp_state_merge *merge,
+                              const struct tp_record *const *ordered,
+                              size_t count, const struct tp_record **to)
 {
-    struct tp_records *records = &merge->records;
+    size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (i && compare_records(ordered[i - 1], ordered[i]) == 0) {
             if (merge->twice++ == 0)
                 merge->first_twice = ordered[i]->path;
+            to[count - merge->twice] = ordered[i];
         } else {
-            records->items[records->count++] = *ordered[i];
+            to[kept++] = ordered[i];
         }
+    }
+    return kept;
+}
+
+/* Whether the records of the states are all there is in the array. */
+static bool are_together(const struct tp_state_merge *merge)
+{
+    const struct tp_record *next = merge->records.items;
+    bool together = next != NULL;
+    for (size_t i = 0; i < merge->count && together; i++) {
+        const struct tp_records *its = &merge->states[i].records;
+        together = its->items == next;
+        next += its->count;
+    }
+    return together;
+}
+
+/* Records of one array, each put in its place by an exchange along the ring of
+ * those that take each other's. */
+static void order_in_place(struct tp_record *items,
+                           const struct tp_record **ordered, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ordered[i] == &items[i])
+            continue;
+        const struct tp_record held = items[i];
+        size_t at = i, from;
+        while ((from = (size_t)(ordered[at] - items)) != i) {
+            ordered[at] = &items[at];
+            items[at] = items[from];
+            at = from;
+        }
+        ordered[at] = &items[at];
+        items[at] = held;
     }
 }
 
-/* Of records whose rows and all else are taken. */
-static void drop_items(struct tp_records *records)
+/* Those of states that got their own. */
+static struct tp_record *copy_in_order(const struct tp_record *const *ordered,
+                                       size_t count)
 {
-    free(records->items);
-    records->items = NULL;
-    records->count = 0;
+    struct tp_record *items = calloc(count + 1, sizeof *items);
+    for (size_t i = 0; items && i < count; i++)
+        items[i] = *ordered[i];
+    return items;
+}
+
+/* Takes the records of all states, each once, in order. TP_E_MEMORY. */
+static enum tp_status take_records(struct tp_state_merge *merge,
+                                   struct tp_error *err)
+{
+    struct tp_records *records = &merge->records;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        count += merge->states[i].records.count;
+    const struct tp_record **room = calloc(2 * count + 1, sizeof *room);
+    const struct tp_record **ordered =
+        room ? order_records(merge, room, count) : NULL;
+    if (!ordered) {
+        free(room);
+        return tp_fail_memory(err);
+    }
+    const struct tp_record **all = ordered == room ? room + count : room;
+    const size_t kept = put_copies_last(merge, ordered, count, all);
+    if (are_together(merge)) {
+        order_in_place(records->items, all, count);
+    } else {
+        struct tp_record *items = copy_in_order(all, kept);
+        free(records->items);
+        records->items = items;
+    }
+    free(room);
+    records->count = records->items ? kept : 0;
+    for (size_t i = 0; i < merge->count; i++)
+        tp_state_drop_items(&merge->states[i]);
+    return records->items ? TP_OK : tp_fail_memory(err);
 }
 
 enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
@@ -238,22 +317,10 @@ enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
                                       struct tp_error *err)
 {
     struct tp_records *records = &merge->records;
-    size_t count = 0;
-    for (size_t i = 0; i < merge->count; i++)
-        count += merge->states[i].records.count;
     records->arena = arena;
-    records->items = calloc(count + 1, sizeof *records->items);
-    const struct tp_record **room = calloc(2 * count + 1, sizeof *room);
-    const struct tp_record **ordered =
-        records->items && room ? order_records(merge, room, count) : NULL;
-    if (ordered)
-        take_records(merge, ordered, count);
-    for (size_t i = 0; i < merge->count && ordered; i++)
-        drop_items(&merge->states[i].records);
+    if (take_records(merge, err) != TP_OK)
+        return TP_E_MEMORY;
     merge->files = records->count;
-    free(room);
-    if (!ordered)
-        return tp_fail_memory(err);
     for (size_t i = 0; i < records->count; i++) {
         struct tp_record *record = &records->items[i];
         /* what a part of the files keeps is no less than what all do */
@@ -271,13 +338,13 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
     if (tp_grow(&files->files, &files->capacity, records->count + 1,
                 sizeof *files->files, err) != TP_OK)
         return TP_E_MEMORY;
+    files->borrowed = true;
+    files->count = records->count;
     for (size_t i = 0; i < records->count; i++) {
         const struct tp_record *record = &records->items[i];
-        char *path = strdup(record->path);
-        if (!path)
-            return tp_fail_memory(err);
-        files->files[files->count++] =
-            (struct tp_found){path, record->size, record->modified};
+        files->files[i] =
+            (struct tp_found){(char *)(uintptr_t)record->path, record->size,
+                              record->modified};
     }
     return TP_OK;
 }

@@ -50,7 +50,8 @@ enum tp_status tp_state_merge_records(struct tp_state_merge *merge,
                                       struct tp_arena *arena,
                                       struct tp_error *err);
 
-/* The files of the records, for a run. TP_E_MEMORY only. */
+/* The files of the records, for a run, which borrows their paths of the merge.
+ * TP_E_MEMORY only. */
 enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
                                     struct tp_found_list *files,
                                     struct tp_error *err);

@@ -51,6 +51,29 @@ enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
     return TP_OK;
 }
 
+enum tp_status tp_state_part_turn(struct tp_state_image *image, int part,
+                                  struct tp_error *err)
+{
+    struct tp_state_bytes *bytes = &image->parts[part];
+    const size_t members = tp_state_members_of(part)->count;
+    const size_t count = bytes->size / sizeof(uint64_t) / members;
+    struct tp_state_bytes turned = {.size = 0};
+    if (count == 0)
+        return TP_OK;
+    if (tp_state_bytes_room(&turned, bytes->size, err) != TP_OK)
+        return TP_E_MEMORY;
+    const unsigned char *from = bytes->data;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t m = 0; m < members; m++, from += sizeof(uint64_t))
+            memcpy(turned.data + (m * count + i) * sizeof(uint64_t), from,
+                   sizeof(uint64_t));
+    }
+    if (bytes->capacity)
+        free(bytes->data);
+    *bytes = turned;
+    return TP_OK;
+}
+
 enum tp_status tp_state_bytes_room(struct tp_state_bytes *bytes, size_t size,
                                    struct tp_error *err)
 {

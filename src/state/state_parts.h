@@ -44,6 +44,15 @@ enum tp_status tp_state_bytes_add(struct tp_state_bytes *part,
                                   const void *bytes, size_t size, uint64_t *at,
                                   struct tp_error *err);
 
+/*
+ * Of a part of words (tp_state_members_of) whose structs stand one behind the
+ * other: puts it member by member, all of one behind the other, as a state has
+ * it. What is alike stands together then, which deflates to a third, and is
+ * read without a step. TP_E_MEMORY.
+ */
+enum tp_status tp_state_part_turn(struct tp_state_image *image, int part,
+                                  struct tp_error *err);
+
 /* Room for so many bytes that are to be read; what was there is lost.
  * TP_E_MEMORY. */
 enum tp_status tp_state_bytes_room(struct tp_state_bytes *bytes, size_t size,

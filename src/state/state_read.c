@@ -23,14 +23,24 @@ struct reader {
     struct tp_state *state;
     struct tp_state_words words, names;
     struct tp_state_reader numbers, axes;
-    size_t at[TP_STATE_PARTS]; /* in words                                 */
+    size_t at[TP_STATE_PARTS]; /* of what a part is of: structs, or words  */
     uint64_t last_target; /* a word and its number format                  */
     const struct tp_number *last_number;
     struct tp_error *err;
 };
 
+void tp_state_drop_items(struct tp_state *state)
+{
+    if (state->records.items != state->record_room)
+        free(state->records.items);
+    state->records.items = NULL;
+    state->records.count = 0;
+}
+
 void tp_state_clear(struct tp_state *state)
 {
+    if (state->record_room) /* rows of what is in the room are not its own */
+        tp_state_drop_items(state);
     tp_records_clear(&state->records);
     free(state->options);
     free(state->roots);
@@ -147,11 +157,11 @@ static bool read_pointer(struct reader *r, enum tp_state_kind kind,
     }
 }
 
-/* Words of one member, of `count` structs that stand one behind the other. */
+/* Words of one member, one behind the other, and the first struct they go to.
+ */
 struct column {
     const struct tp_state_member *member;
     const unsigned char *words;
-    size_t stride; /* bytes from one to the next                          */
     char *at;
     size_t size; /* of a struct                                           */
 };
@@ -159,14 +169,15 @@ struct column {
 static uint64_t word_of(const struct column *c, size_t index)
 {
     uint64_t word;
-    memcpy(&word, c->words + index * c->stride, sizeof word);
+    memcpy(&word, c->words + index * sizeof word, sizeof word);
     return word;
 }
 
 static void read_words(const struct column *c, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        memcpy(c->at + i * c->size, c->words + i * c->stride, sizeof(uint64_t));
+        memcpy(c->at + i * c->size, c->words + i * sizeof(uint64_t),
+               sizeof(uint64_t));
 }
 
 static bool read_enums(const struct column *c, size_t count)
@@ -229,19 +240,33 @@ static bool is_packed(enum tp_state_kind kind)
     return kind >= TP_STATE_PACKED;
 }
 
+/* How many a part has, and how many of them are left. */
+static size_t count_of(const struct reader *r, enum tp_state_part part)
+{
+    const struct tp_state_members *members = tp_state_members_of(part);
+    const size_t words = r->image->parts[part].size / sizeof(uint64_t);
+    return members ? words / members->count : words;
+}
+
+static size_t rest_of(const struct reader *r, enum tp_state_part part)
+{
+    return count_of(r, part) - r->at[part];
+}
+
 /* The next structs of a part, few enough to stay in the cache: member by
  * member, and then, struct by struct, what is packed. */
 static enum tp_status read_block(struct reader *r, enum tp_state_part part,
                                  char *into, size_t count)
 {
     const struct tp_state_members *members = tp_state_members_of(part);
-    const size_t stride = members->count * sizeof(uint64_t);
-    const unsigned char *words = r->image->parts[part].data + r->at[part];
+    const struct tp_state_bytes *bytes = &r->image->parts[part];
+    const size_t all = count_of(r, part);
     struct column packed[TP_STATE_CODES - TP_STATE_PACKED + 1];
     size_t packed_count = 0;
     for (size_t m = 0; m < members->count; m++) {
         const struct tp_state_member *member = &members->members[m];
-        const struct column c = {member, words + m * sizeof(uint64_t), stride,
+        const size_t first = m * all + r->at[part];
+        const struct column c = {member, bytes->data + first * sizeof(uint64_t),
                                  into + member->offset, members->size};
         if (is_packed(member->kind))
             packed[packed_count++] = c;
@@ -254,31 +279,25 @@ static enum tp_status read_block(struct reader *r, enum tp_state_part part,
                 return fail(r, packed[k].member->name);
         }
     }
-    r->at[part] += count * stride;
+    r->at[part] += count;
     return TP_OK;
-}
-
-/* How many of a part are left. */
-static size_t rest_of(const struct reader *r, enum tp_state_part part)
-{
-    const struct tp_state_members *members = tp_state_members_of(part);
-    const size_t unit =
-        members ? members->count * sizeof(uint64_t) : sizeof(uint64_t);
-    return (r->image->parts[part].size - r->at[part]) / unit;
 }
 
 /* The next structs of a part. */
 static enum tp_status read_structs(struct reader *r, enum tp_state_part part,
                                    void *into, size_t count)
 {
-    enum { BLOCK = 64 };
-    const struct tp_state_members *members = tp_state_members_of(part);
+    enum { BLOCK = 256 };
+    const size_t size = tp_state_members_of(part)->size;
     enum tp_status status = TP_OK;
     if (count > rest_of(r, part))
         return fail(r, "the number of its rows");
-    for (size_t i = 0; i < count && status == TP_OK; i += BLOCK)
-        status = read_block(r, part, (char *)into + i * members->size,
-                            count - i < BLOCK ? count - i : BLOCK);
+    for (size_t i = 0; i < count && status == TP_OK; i += BLOCK) {
+        const size_t some = count - i < BLOCK ? count - i : BLOCK;
+        char *to = (char *)into + i * size;
+        tp_memory_ready(to, some * size);
+        status = read_block(r, part, to, some);
+    }
     return status;
 }
 
@@ -289,11 +308,11 @@ static enum tp_status read_names(struct reader *r, enum tp_state_part part,
     const struct tp_state_bytes *bytes = &r->image->parts[part];
     for (size_t i = 0; i < count; i++) {
         uint64_t word;
-        memcpy(&word, bytes->data + r->at[part], sizeof word);
+        memcpy(&word, bytes->data + r->at[part] * sizeof word, sizeof word);
         if (word >= r->names.count)
             return fail(r, "a name");
         texts[i] = r->names.texts[word];
-        r->at[part] += sizeof word;
+        r->at[part]++;
     }
     return TP_OK;
 }
@@ -358,7 +377,11 @@ static enum tp_status read_records(struct reader *r)
     if (!into)
         into = records->all_rows = calloc(rows + 1, sizeof *into);
     records->all_skipped = calloc(skipped + 1, sizeof *records->all_skipped);
-    records->items = calloc(count + 1, sizeof *records->items);
+    records->items = count <= r->state->record_room_count
+                         ? r->state->record_room
+                         : NULL;
+    if (!records->items)
+        records->items = calloc(count + 1, sizeof *records->items);
     if (!into || !records->all_skipped || !records->items)
         return tp_fail_memory(r->err);
     enum tp_status status = read_structs(r, TP_STATE_ROWS, into, rows);

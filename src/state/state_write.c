@@ -129,6 +129,7 @@ static enum tp_status write_record(struct writer *w,
     return status;
 }
 
+/* To an image without one. */
 static enum tp_status write_memo(struct tp_state_image *image,
                                  const struct tp_memo *memo, bool all,
                                  struct tp_error *err)
@@ -145,7 +146,8 @@ static enum tp_status write_memo(struct tp_state_image *image,
                                         entry->bytes, entry->size, NULL, err);
     }
     *image = w.image;
-    return status;
+    return status == TP_OK ? tp_state_part_turn(image, TP_STATE_MEMO, err)
+                           : status;
 }
 
 static enum tp_status write_all(struct writer *w,
@@ -155,6 +157,10 @@ static enum tp_status write_all(struct writer *w,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < records->count && status == TP_OK; i++)
         status = write_record(w, &records->items[i]);
+    static const int parts[] = {TP_STATE_FILES, TP_STATE_ROWS,
+                                TP_STATE_SKIPPED};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == TP_OK; i++)
+        status = tp_state_part_turn(&w->image, parts[i], w->err);
     if (status == TP_OK)
         status = write_names(w, TP_STATE_PROBLEMS, records->problems,
                              records->problem_count);

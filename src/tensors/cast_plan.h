@@ -12,8 +12,8 @@
 
 /*
  * Which casts a run simulates, and what is kept of them. A tensor's outcomes
- * are packed into some ten bytes a count less than they would fill, since
- * most counts are zero and thousands of tensors are kept.
+ * are packed into a quarter of what they would fill, since most counts are zero
+ * or those of the cast before, and thousands of tensors are kept.
  */
 
 /* Every number format plain, and once more with a scale per tensor. */
@@ -87,7 +87,8 @@ const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
 
 /*
  * Unpacks the next cast's error of a row: from row->quant on first, then from
- * what the last call returned. NULL at the end; `at` may be NULL.
+ * what the last call returned, to the error that it gave. NULL at the end; `at`
+ * may be NULL.
  */
 const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
                              struct tp_quant_error *error);

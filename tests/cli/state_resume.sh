@@ -26,6 +26,10 @@ same all first
 analyse second --state s
 same all second
 
+# others can look into it: an array for each member, of as many files
+h5dump -d files -y -w 0 s > look && h5dump -H -d files s |
+    sed -n 's/.*H5T_ARRAY { \[\(.*\)\] .* } "row_count";/\1 files in it/p'
+
 # the content is not looked at: no byte of a tensor is read
 cp -Rp d kept
 find d -type f > names

@@ -166,6 +166,25 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
+/* Casts are known by their own length, and not taken where they are cut off, or
+ * say of themselves what they do not have. */
+static void check_bytes(const uint8_t *packed)
+{
+    uint8_t copy[4096];
+    size_t casts = 0;
+    const size_t size = tp_quant_bytes(packed, sizeof copy, &casts);
+    cr_assert(size > 0 && casts > 0);
+    for (size_t room = 0; room < size; room++)
+        cr_assert_eq(tp_quant_bytes(packed, room, &casts), 0);
+    for (int bit = 0; bit < 32; bit++) {
+        memcpy(copy, packed, size);
+        copy[2 + bit / 8] ^= (uint8_t)(1 << bit % 8);
+        /* that a sum is 0 takes no room */
+        const bool takes = bit < 24 || bit >= 30;
+        cr_expect(!takes || !tp_quant_bytes(copy, size, &casts), "%d", bit);
+    }
+}
+
 Test(quant_pack, gives_back_every_bit)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,nvfp4");
@@ -184,6 +203,13 @@ Test(quant_pack, gives_back_every_bit)
             e->max_abs_error = 1 / (double)(turn + 1);
             e->scale_least = (uint16_t)(next_random(&state) >> 55);
             e->tensor_scale = turn == 0 ? INT32_MIN : turn - 100;
+            /* what a cast has of the one before, and what becomes 0 again */
+            if (i && next_random(&state) % 2)
+                e->values = e[-1].values;
+            if (i && next_random(&state) % 2)
+                *e = e[-1];
+            e->sum_qq = next_random(&state) % 2 ? 0 : -0.0;
+            e->sum_xq = next_random(&state) % 2 ? 0 : 0.5;
         }
         const uint8_t *at = tp_quant_pack(&choice, &arena);
         struct tp_row row = {.quant = at};
@@ -199,6 +225,7 @@ Test(quant_pack, gives_back_every_bit)
         cr_assert(tp_quant_unpack(row.quant, choice.cast[3], &error));
         cr_assert_arr_eq(&error, &choice.errors[3], sizeof error);
         cr_assert_not(tp_quant_unpack(row.quant, 63, &error));
+        check_bytes(row.quant);
     }
     tp_arena_clear(&arena);
 }

@@ -170,14 +170,14 @@ Test(state_read, refuses_another_version_and_what_is_none, .init = make_folder,
     size_t size;
     make_state("case_ranks", first);
     char *bytes = read_bytes(first, &size);
-    char *schema = strstr(bytes, "schema 1\n");
+    char *schema = strstr(bytes, "schema 2\n");
     cr_assert(schema);
     schema[7] = '7';
     write_bytes(second, bytes, size);
     cr_expect_eq(read_state(second, &err), TP_E_UNSUPPORTED);
     cr_expect(strstr(err.message, "schema 7"), "%s", err.message);
     cr_expect_str_eq(err.file, second);
-    schema[7] = '1';
+    schema[7] = '2';
     strstr(bytes, "layout ")[7] = '9';
     write_bytes(second, bytes, size);
     cr_expect_eq(read_state(second, &err), TP_E_UNSUPPORTED);
