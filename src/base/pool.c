@@ -139,7 +139,7 @@ void tp_pool_free(struct tp_pool *pool)
 
 unsigned tp_pool_size(const struct tp_pool *pool)
 {
-    return pool->size;
+    return pool ? pool->size : 1;
 }
 
 static void remove_loop(struct tp_pool *pool, const struct loop *gone)
@@ -153,7 +153,7 @@ static void remove_loop(struct tp_pool *pool, const struct loop *gone)
 void tp_pool_for(struct tp_pool *pool, size_t count, tp_pool_fn *fn,
                  void *context)
 {
-    if (pool->size == 1 || count == 1) {
+    if (!pool || pool->size == 1 || count == 1) {
         for (size_t i = 0; i < count; i++)
             fn(context, i, my_number);
         return;

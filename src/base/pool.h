@@ -14,7 +14,8 @@
  * files and one huge tensor keep all cores busy by the same means.
  *
  * Results are ordered by the caller, who gives each index its own slot; then
- * nothing depends on the number of threads.
+ * nothing depends on the number of threads. NULL is a pool of the calling
+ * thread alone.
  */
 struct tp_pool;
 

@@ -37,6 +37,42 @@ static enum tp_status take_tables(struct tp_frame *frame,
                            : status;
 }
 
+/* Tables that become a file and a part of the page, both at once where there
+ * are threads for it. */
+struct writing {
+    struct tp_frame *frame;
+    const char *path;
+    const struct tp_hdf5_header *header;
+    const struct tp_table *tables;
+    size_t count;
+    enum tp_status status[2]; /* of the file, of the page */
+    struct tp_error err[2];
+};
+
+static void write_task(void *context, size_t index, unsigned worker)
+{
+    struct writing *w = context;
+    (void)worker;
+    w->status[index] =
+        index == 0 ? tp_hdf5_write(w->path, w->header, w->tables, w->count,
+                                   &w->err[0])
+                   : take_tables(w->frame, w->tables, w->count, &w->err[1]);
+}
+
+static enum tp_status write_tables(struct writing *w, struct tp_error *err)
+{
+    const size_t parts = w->frame->options->no_html ? 1 : 2;
+    tp_pool_for(w->frame->pool, parts, write_task, w);
+    for (size_t i = 0; i < parts; i++) {
+        if (w->status[i] == TP_OK)
+            continue;
+        if (err)
+            *err = w->err[i];
+        return w->status[i];
+    }
+    return TP_OK;
+}
+
 enum tp_status tp_frame_hdf5(struct tp_frame *frame,
                              const struct tp_table *tables, size_t count,
                              uint64_t files, uint64_t bytes,
@@ -46,15 +82,18 @@ enum tp_status tp_frame_hdf5(struct tp_frame *frame,
         PACKAGE_VERSION, tp_text_get(&frame->command_line), files, bytes,
         tp_text_get(&frame->sandbox)};
     char *path = tp_file_join(frame->options->staging, frame->steps->hdf5);
+    struct writing writing = {.frame = frame,
+                              .path = path,
+                              .header = &header,
+                              .tables = tables,
+                              .count = count};
     enum tp_status status =
         path && !frame->command_line.failed && !frame->sandbox.failed
-            ? tp_hdf5_write(path, &header, tables, count, err)
+            ? write_tables(&writing, err)
             : tp_fail_memory(err);
     free(path);
     frame->page.files = files;
-    return status == TP_OK && !frame->options->no_html
-               ? take_tables(frame, tables, count, err)
-               : status;
+    return status;
 }
 
 static void replace(struct tp_text *names, const char *name)

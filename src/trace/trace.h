@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/notes.h"
+#include "base/pool.h"
 #include "data/events.h"
 #include "trace/trace_device.h"
 #include "trace/trace_index.h"
@@ -75,6 +76,8 @@ struct tp_trace {
     TP_ROWS(tp_piece_row) pieces;
     TP_ROWS(tp_arrow_row) arrows;
     TP_ROWS(tp_level_row) levels;
+    struct tp_pool *pool;    /* whose threads make rows, borrowed while they
+                                are made; NULL: the one that asks           */
     struct tp_idle_row idle;
     /* Kernels only: how many, and how much time, per bin of duration.     */
     uint64_t kernel_count[TP_KERNEL_BINS];

@@ -284,20 +284,27 @@ static const struct tp_column arrow_columns[] = {
 
 /* --- lists -------------------------------------------------------------- */
 
-#define LIST(name, columns, member, make)                                    \
+#define LIST_IN_TURN(name, columns, member, make, turn)                      \
     {                                                                        \
         name, columns, COUNT_OF(columns), offsetof(struct tp_trace, member), \
-            sizeof *((struct tp_trace *)0)->member.rows, false, make         \
+            sizeof *((struct tp_trace *)0)->member.rows, false, make, turn   \
     }
+#define LIST(name, columns, member, make) \
+    LIST_IN_TURN(name, columns, member, make, TP_MADE_BESIDE)
+#define LIST_FIRST(name, columns, member, make) \
+    LIST_IN_TURN(name, columns, member, make, TP_MADE_FIRST)
+#define LIST_WORDED(name, columns, member, make) \
+    LIST_IN_TURN(name, columns, member, make, TP_MADE_WORDED)
 #define NO_TEXTS(member, make)                                               \
     {                                                                        \
         NULL, NULL, 0, offsetof(struct tp_trace, member),                    \
-            sizeof *((struct tp_trace *)0)->member.rows, false, make         \
+            sizeof *((struct tp_trace *)0)->member.rows, false, make,        \
+            TP_MADE_BESIDE                                                   \
     }
 #define CURVE(member, make)                                                   \
     {                                                                         \
         NULL, NULL, 0, offsetof(struct tp_trace, member),                     \
-            sizeof(struct tp_moment), false, make                             \
+            sizeof(struct tp_moment), false, make, TP_MADE_BESIDE             \
     }
 
 const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
@@ -309,10 +316,12 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_TREE] = LIST("tree", tree_columns, tree, tp_trace_tree_rows),
     [TP_TRACE_ANNOTATIONS] = LIST("annotations", annotation_columns,
                                   annotations, tp_trace_annotations),
-    [TP_TRACE_STEPS] = LIST("steps", step_columns, steps, tp_trace_steps),
+    [TP_TRACE_STEPS] =
+        LIST_FIRST("steps", step_columns, steps, tp_trace_steps),
     [TP_TRACE_IDLE] = {"idle", idle_columns, COUNT_OF(idle_columns),
                        offsetof(struct tp_trace, idle),
-                       sizeof(struct tp_idle_row), true, tp_trace_idle},
+                       sizeof(struct tp_idle_row), true, tp_trace_idle,
+                       TP_MADE_BESIDE},
     [TP_TRACE_BUSY_ROWS] = LIST("busy", busy_columns, busy, tp_trace_busy),
     [TP_TRACE_LAUNCHES] =
         LIST("launches", launch_columns, launches, tp_trace_launches),
@@ -321,9 +330,9 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_COPIES] = LIST("copies", copy_columns, copies, tp_trace_copies),
     [TP_TRACE_SYNCS] = LIST("syncs", sync_columns, syncs, tp_trace_syncs),
     [TP_TRACE_MEMORY_ROWS] =
-        LIST("memory", memory_columns, memory, tp_trace_memory),
+        LIST_WORDED("memory", memory_columns, memory, tp_trace_memory),
     [TP_TRACE_COLLECTIVES] =
-        LIST("collectives", comm_columns, comms, tp_trace_comms),
+        LIST_FIRST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
     [TP_TRACE_WHAT_IF] = LIST("what_if", what_if_columns, what_if, NULL),
@@ -331,15 +340,15 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_MEMORY_PEAKS] =
         LIST("memory_peaks", peak_columns, memory_peaks, NULL),
     [TP_TRACE_ROOFLINE] =
-        LIST("roofline", roof_columns, roofline, tp_trace_roofline),
+        LIST_WORDED("roofline", roof_columns, roofline, tp_trace_roofline),
     [TP_TRACE_FUSIONS] =
         LIST("fusions", fusion_columns, fusions, NULL),
     [TP_TRACE_OPTIMIZERS] =
         LIST("optimizers", optimizer_columns, optimizers, NULL),
     [TP_TRACE_OP_GROUPS] =
-        LIST("op_groups", op_group_columns, op_groups, tp_trace_groups),
+        LIST_WORDED("op_groups", op_group_columns, op_groups, tp_trace_groups),
     [TP_TRACE_ARRIVALS] =
-        LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
+        LIST_FIRST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
     [TP_TRACE_SEGMENTS] = LIST(NULL, segment_columns, segments, NULL),
     [TP_TRACE_LONE_WHAT_IF] = LIST(NULL, what_if_columns, lone_what_if, NULL),
@@ -393,16 +402,74 @@ struct tp_table tp_trace_list_table(const struct tp_trace *trace,
     return table;
 }
 
-/* Steps first: others ask which of them are steady. */
-enum tp_status tp_trace_lists_make(struct tp_trace *trace,
+/* --- making them ---------------------------------------------------------- */
+
+/* Makes the lists whose turn it is, one after another. */
+static enum tp_status make_in_turn(struct tp_trace *trace,
+                                   enum tp_trace_turn turn,
                                    struct tp_error *err)
 {
-    enum tp_status status = tp_trace_lists[TP_TRACE_STEPS].make(trace, err);
+    enum tp_status status = TP_OK;
     for (size_t i = 0; i < TP_TRACE_LISTS && status == TP_OK; i++) {
-        if (i != TP_TRACE_STEPS && tp_trace_lists[i].make)
+        if (tp_trace_lists[i].make && tp_trace_lists[i].turn == turn)
             status = tp_trace_lists[i].make(trace, err);
     }
     return status;
+}
+
+/* Lists that are made beside each other, and the worded ones. */
+struct making {
+    struct tp_trace *trace;
+    size_t count;
+    struct {
+        enum tp_trace_list list; /* TP_TRACE_LISTS: all worded ones          */
+        enum tp_status status;
+        struct tp_error err;
+    } tasks[TP_TRACE_LISTS + 1];
+};
+
+static void make_task(void *context, size_t index, unsigned worker)
+{
+    struct making *m = context;
+    const enum tp_trace_list list = m->tasks[index].list;
+    struct tp_error *err = &m->tasks[index].err;
+    (void)worker;
+    m->tasks[index].status =
+        list < TP_TRACE_LISTS ? tp_trace_lists[list].make(m->trace, err)
+                              : make_in_turn(m->trace, TP_MADE_WORDED, err);
+}
+
+/* Paths first: they take longest. */
+static void plan(struct making *m)
+{
+    m->tasks[m->count++].list = TP_TRACE_PATHS;
+    for (size_t i = 0; i < TP_TRACE_LISTS; i++) {
+        if (tp_trace_lists[i].make && i != TP_TRACE_PATHS &&
+            tp_trace_lists[i].turn == TP_MADE_BESIDE)
+            m->tasks[m->count++].list = (enum tp_trace_list)i;
+    }
+    m->tasks[m->count++].list = TP_TRACE_LISTS;
+}
+
+enum tp_status tp_trace_lists_make(struct tp_trace *trace, struct tp_pool *pool,
+                                   struct tp_error *err)
+{
+    struct making making = {.trace = trace};
+    enum tp_status status = make_in_turn(trace, TP_MADE_FIRST, err);
+    if (status != TP_OK)
+        return status;
+    plan(&making);
+    trace->pool = trace->annotated ? NULL : pool; /* tracks are in order */
+    tp_pool_for(trace->pool, making.count, make_task, &making);
+    trace->pool = NULL;
+    for (size_t i = 0; i < making.count; i++) {
+        if (making.tasks[i].status == TP_OK)
+            continue;
+        if (err)
+            *err = making.tasks[i].err;
+        return making.tasks[i].status;
+    }
+    return TP_OK;
 }
 
 void tp_trace_clear(struct tp_trace *trace)

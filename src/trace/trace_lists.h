@@ -55,6 +55,15 @@ enum tp_trace_list {
     TP_TRACE_LISTS
 };
 
+/* When a list is made, so that threads do not meet in what lists share. */
+enum tp_trace_turn {
+    TP_MADE_BESIDE, /* beside others, of which it reads nothing            */
+    TP_MADE_FIRST,  /* before all others, one after another: they are read by
+                       others (steps), or add texts to the events          */
+    TP_MADE_WORDED  /* one after another, beside others: their rows are worded
+                       in the arena of the events                          */
+};
+
 struct tp_trace_list_info {
     const char *name; /* of the table; NULL: rows of no table              */
     /* The first is `trace`, an int64_t behind the row: only joined rows have
@@ -65,6 +74,7 @@ struct tp_trace_list_info {
     bool single;             /* one row, not a TP_ROWS                     */
     /* NULL: made together with another list */
     enum tp_status (*make)(struct tp_trace *trace, struct tp_error *err);
+    enum tp_trace_turn turn;
 };
 
 /* The rows, [enum tp_trace_list]. */
@@ -78,8 +88,9 @@ void *tp_trace_list_rows(const struct tp_trace *trace, enum tp_trace_list list,
 struct tp_table tp_trace_list_table(const struct tp_trace *trace,
                                     enum tp_trace_list list);
 
-/* Makes every list from trace->events and trace->index; TP_E_MEMORY only. */
-enum tp_status tp_trace_lists_make(struct tp_trace *trace,
+/* Makes every list from trace->events and trace->index, by the threads of a
+ * pool; NULL: by this one. TP_E_MEMORY only. */
+enum tp_status tp_trace_lists_make(struct tp_trace *trace, struct tp_pool *pool,
                                    struct tp_error *err);
 
 /*

@@ -13,6 +13,7 @@
  * is bounded however long a step is.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,6 +249,20 @@ static enum tp_status add_up(struct spending *all, struct tp_error *err)
     return TP_OK;
 }
 
+/* Adds what another thread remembers. */
+static enum tp_status join_spending(struct spending *into,
+                                    struct spending *from, struct tp_error *err)
+{
+    enum tp_status status = add_up(from, err);
+    if (status == TP_OK)
+        status = tp_grow(&into->rows, &into->capacity,
+                         into->count + from->count + 1, sizeof *into->rows,
+                         err);
+    for (size_t i = 0; i < from->count && status == TP_OK; i++)
+        into->rows[into->count++] = from->rows[i];
+    return status;
+}
+
 static void clear_spending(struct spending *all)
 {
     free(all->rows);
@@ -271,6 +286,15 @@ static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
 struct totals {
     int64_t count[TP_PATH_KINDS], ns[TP_PATH_KINDS], length;
 };
+
+static void add_totals(struct totals *into, const struct totals *from)
+{
+    for (int kind = 0; kind < TP_PATH_KINDS; kind++) {
+        into->count[kind] += from->count[kind];
+        into->ns[kind] += from->ns[kind];
+    }
+    into->length += from->length;
+}
 
 /* Adds a path, and remembers its edges. */
 static enum tp_status add_path(const struct tp_trace *trace,
@@ -362,53 +386,161 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
     return status;
 }
 
-/* The paths of a window, slice by slice: equal times, and about SLICE host
- * events each. */
-static enum tp_status add_window(struct tp_trace *trace,
-                                 struct tp_path_maker *maker,
-                                 const struct tp_step *window,
-                                 struct spending *all, struct tp_error *err)
+/* --- windows -------------------------------------------------------------- */
+
+/* A part of a window: equal times, and about SLICE host events each. */
+struct slice {
+    size_t window;
+    int64_t from, to;
+};
+
+/* All paths of a trace on their way. What threads find adds up to the same in
+ * any order. */
+struct finding {
+    struct tp_trace *trace;
+    struct tp_path_base *base;
+    struct tp_path_maker **makers; /* [workers], made when needed            */
+    struct spending *spending;     /* [workers]                              */
+    unsigned workers;
+    const struct tp_step *windows;
+    struct slice *slices;
+    size_t window_count, slice_count, slice_capacity;
+    pthread_mutex_t lock; /* guards the next ones                            */
+    struct totals *totals; /* [windows]                                      */
+    enum tp_status status;
+    struct tp_error *err;
+};
+
+static enum tp_status cut_window(struct finding *f, size_t window,
+                                 struct tp_error *err)
+{
+    const struct tp_step *w = &f->windows[window];
+    const size_t count = tp_path_events(f->base, w->from, w->to) / SLICE + 1;
+    const int64_t step = (w->to - w->from) / (int64_t)count;
+    int64_t from = w->from;
+    if (tp_grow(&f->slices, &f->slice_capacity, f->slice_count + count,
+                sizeof *f->slices, err) != TP_OK)
+        return TP_E_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t to = i + 1 < count ? from + step - 1 : w->to;
+        f->slices[f->slice_count++] = (struct slice){window, from, to};
+        from = to + 1;
+    }
+    return TP_OK;
+}
+
+static enum tp_status find_slice(struct finding *f, const struct slice *slice,
+                                 unsigned worker, struct tp_error *err)
 {
     struct totals totals = {.length = 0};
     struct tp_path path;
-    size_t slices = tp_path_events(maker, window->from, window->to) / SLICE + 1;
-    int64_t from = window->from, step = (window->to - from) / (int64_t)slices;
+    enum tp_status status =
+        tp_path_find(f->makers[worker], slice->from, slice->to, &path, err);
+    if (status == TP_OK && path.count > 0)
+        status =
+            add_path(f->trace, &path, &totals, &f->spending[worker], err);
+    const struct tp_tracks_way way = {f->windows[slice->window].number,
+                                      path.from, path.edges, path.count};
+    if (status == TP_OK)
+        status = tp_tracks_path(f->trace, &way, err);
+    pthread_mutex_lock(&f->lock);
+    add_totals(&f->totals[slice->window], &totals);
+    pthread_mutex_unlock(&f->lock);
+    return status;
+}
+
+/* The first task plays steps again, which takes longest; the others are slices
+ * of windows. */
+static void find_task(void *context, size_t index, unsigned worker)
+{
+    struct finding *f = context;
+    struct tp_error err = {0};
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < slices && status == TP_OK; i++) {
-        int64_t to = i + 1 < slices ? from + step - 1 : window->to;
-        status = tp_path_find(maker, from, to, &path, err);
-        if (status == TP_OK && path.count > 0)
-            status = add_path(trace, &path, &totals, all, err);
-        const struct tp_tracks_way way = {window->number, path.from, path.edges,
-                                          path.count};
-        if (status == TP_OK)
-            status = tp_tracks_path(trace, &way, err);
-        from = to + 1;
+    if (!f->makers[worker])
+        status = tp_path_maker_new(f->base, &f->makers[worker], &err);
+    if (status == TP_OK)
+        status = index == 0
+                     ? tp_what_if_make(f->trace, f->makers[worker], &err)
+                     : find_slice(f, &f->slices[index - 1], worker, &err);
+    if (status == TP_OK)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->status = status;
+    if (f->err)
+        *f->err = err;
+    pthread_mutex_unlock(&f->lock);
+}
+
+static enum tp_status find_all(struct finding *f, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    f->makers = calloc(f->workers, sizeof *f->makers);
+    f->spending = calloc(f->workers, sizeof *f->spending);
+    f->totals = calloc(f->window_count + 1, sizeof *f->totals);
+    if (!f->makers || !f->spending || !f->totals)
+        return tp_fail_memory(err);
+    for (unsigned i = 0; i < f->workers; i++)
+        f->spending[i].names = f->trace->events.texts.count + 1;
+    for (size_t i = 0; i < f->window_count && status == TP_OK; i++)
+        status = cut_window(f, i, err);
+    if (status != TP_OK)
+        return status;
+    f->err = err;
+    pthread_mutex_init(&f->lock, NULL);
+    tp_pool_for(f->trace->pool, f->slice_count + 1, find_task, f);
+    pthread_mutex_destroy(&f->lock);
+    return f->status;
+}
+
+/* Rows of what was found: step by step, then of all. */
+static enum tp_status add_rows(struct finding *f, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < f->window_count && status == TP_OK; i++)
+        status =
+            add_step(f->trace, f->windows[i].number, &f->totals[i], err);
+    for (unsigned i = 1; i < f->workers && status == TP_OK; i++)
+        status = join_spending(&f->spending[0], &f->spending[i], err);
+    for (size_t i = 0; i < f->window_count; i++)
+        f->spending[0].length += f->totals[i].length;
+    return status == TP_OK ? add_names(f->trace, &f->spending[0], err) : status;
+}
+
+static void clear_finding(struct finding *f)
+{
+    for (unsigned i = 0; i < f->workers; i++) {
+        if (f->makers)
+            tp_path_maker_free(f->makers[i]);
+        if (f->spending)
+            clear_spending(&f->spending[i]);
     }
-    all->length += totals.length;
-    return status == TP_OK ? add_step(trace, window->number, &totals, err)
-                           : status;
+    free(f->makers);
+    free(f->spending);
+    free(f->totals);
+    free(f->slices);
+    tp_path_base_free(f->base);
 }
 
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
-    struct tp_path_maker *maker;
-    struct spending all = {.names = trace->events.texts.count + 1};
+    struct finding f = {.trace = trace,
+                        .workers = tp_pool_size(trace->pool),
+                        .windows = index->steps,
+                        .window_count = index->step_count};
+    struct tp_step whole;
     if (index->device_count == 0)
         return TP_OK; /* a host alone is its own path */
-    enum tp_status status = tp_path_maker_new(trace, &maker, err);
+    enum tp_status status = tp_path_base_new(trace, &f.base, err);
     if (status == TP_OK && index->step_count == 0) {
-        struct tp_step whole = tp_path_extent(maker);
-        status = add_window(trace, maker, &whole, &all, err);
+        whole = tp_path_extent(f.base);
+        f.windows = &whole;
+        f.window_count = 1;
     }
-    for (size_t i = 0; i < index->step_count && status == TP_OK; i++)
-        status = add_window(trace, maker, &index->steps[i], &all, err);
     if (status == TP_OK)
-        status = add_names(trace, &all, err);
-    clear_spending(&all);
+        status = find_all(&f, err);
     if (status == TP_OK)
-        status = tp_what_if_make(trace, maker, err);
-    tp_path_maker_free(maker);
+        status = add_rows(&f, err);
+    clear_finding(&f);
     return status;
 }

@@ -27,12 +27,13 @@ static int64_t end_of(const struct tp_events *events, uint32_t event)
 
 static uint32_t start_node(const struct tp_path_maker *m, uint32_t event)
 {
-    return m->node[event];
+    return tp_path_node(m, event);
 }
 
 static uint32_t end_node(const struct tp_path_maker *m, uint32_t event)
 {
-    return m->node[event] == TP_NO_NODE ? TP_NO_NODE : m->node[event] + 1;
+    const uint32_t start = tp_path_node(m, event);
+    return start == TP_NO_NODE ? TP_NO_NODE : start + 1;
 }
 
 static enum tp_status add_event(struct tp_path_maker *m, uint32_t event,
@@ -42,7 +43,7 @@ static enum tp_status add_event(struct tp_path_maker *m, uint32_t event,
         tp_grow(&m->event, &m->event_capacity, m->event_count + 1,
                 sizeof *m->event, err) != TP_OK)
         return TP_E_MEMORY;
-    m->node[event] = 2 * (uint32_t)m->event_count;
+    m->node[tp_path_slot(m, event)] = 2 * (uint32_t)m->event_count;
     m->event[m->event_count++] = event;
     return TP_OK;
 }
@@ -105,37 +106,48 @@ static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
     return first;
 }
 
+/* Items that start in [from, to]. */
+static struct tp_path_range find_items(const struct tp_ordered *items,
+                                       size_t count, int64_t from, int64_t to)
+{
+    const size_t first = first_at(items, count, from);
+    const size_t end =
+        to < INT64_MAX ? first_at(items, count, to + 1) : count;
+    return (struct tp_path_range){first, end > first ? end - first : 0};
+}
+
 /* The first host event at or after a time. */
-static size_t first_host(const struct tp_path_maker *m, int64_t at)
+static size_t first_host(const struct tp_path_base *b, int64_t at)
 {
     size_t first;
-    TP_PARTITION_POINT(first, m->trace->index.host_count,
-                       m->trace->events.start[m->hosts[first]] < at);
+    TP_PARTITION_POINT(first, b->trace->index.host_count,
+                       b->trace->events.start[b->hosts[first]] < at);
     return first;
 }
 
-/* Host events that start in [from, to] are m->hosts[*first .. end). */
-static size_t find_hosts(const struct tp_path_maker *m, int64_t from,
-                         int64_t to, size_t *first)
+/* Host events that start in [from, to]. */
+static struct tp_path_range find_hosts(const struct tp_path_base *b,
+                                       int64_t from, int64_t to)
 {
-    *first = first_host(m, from);
-    return to < INT64_MAX ? first_host(m, to + 1) : m->trace->index.host_count;
+    const size_t first = first_host(b, from);
+    const size_t end = to < INT64_MAX ? first_host(b, to + 1)
+                                      : b->trace->index.host_count;
+    return (struct tp_path_range){first, end > first ? end - first : 0};
 }
 
-size_t tp_path_events(const struct tp_path_maker *m, int64_t from, int64_t to)
+size_t tp_path_events(const struct tp_path_base *b, int64_t from, int64_t to)
 {
-    size_t first, end = find_hosts(m, from, to, &first);
-    return end > first ? end - first : 0;
+    return find_hosts(b, from, to).count;
 }
 
-struct tp_step tp_path_extent(const struct tp_path_maker *m)
+struct tp_step tp_path_extent(const struct tp_path_base *b)
 {
-    const struct tp_trace *trace = m->trace;
+    const struct tp_trace *trace = b->trace;
     size_t count = trace->index.host_count;
     if (count == 0)
         return (struct tp_step){.from = 0, .to = 0};
-    return (struct tp_step){.from = trace->events.start[m->hosts[0]],
-                            .to = trace->events.start[m->hosts[count - 1]]};
+    return (struct tp_step){.from = trace->events.start[b->hosts[0]],
+                            .to = trace->events.start[b->hosts[count - 1]]};
 }
 
 /* The walk along one thread. */
@@ -155,7 +167,8 @@ static uint32_t find_around(const struct tp_path_maker *m, uint32_t event,
     uint32_t parent = trace->index.parent[event];
     if (parent == TP_NO_EVENT || trace->events.start[parent] < from)
         return TP_NO_EVENT;
-    return m->node[parent] != TP_NO_NODE ? parent : m->around[parent];
+    return tp_path_node(m, parent) != TP_NO_NODE ? parent
+                                                 : *tp_path_around(m, parent);
 }
 
 static uint8_t host_kind(const struct tp_path_maker *m, uint32_t event)
@@ -173,7 +186,7 @@ static enum tp_status leave(struct tp_path_maker *m, struct thread *t,
                            host_kind(m, event)};
     if (arc.kind == TP_PATH_WAIT)
         arc.weight = 0;
-    t->top = m->around[event];
+    t->top = *tp_path_around(m, event);
     t->last = t->top == TP_NO_EVENT ? TP_NO_NODE : end;
     if (t->top == TP_NO_EVENT)
         t->last_top = end;
@@ -211,8 +224,8 @@ static enum tp_status walk_thread(struct tp_path_maker *m, size_t first,
     for (size_t i = first; i < end && status == TP_OK; i++) {
         uint32_t event = m->items[i].event;
         uint32_t parent = find_around(m, event, from);
-        m->around[event] = parent;
-        if (m->node[event] == TP_NO_NODE)
+        *tp_path_around(m, event) = parent;
+        if (tp_path_node(m, event) == TP_NO_NODE)
             continue;
         while (t.top != parent && t.top != TP_NO_EVENT && status == TP_OK)
             status = leave(m, &t, err);
@@ -235,15 +248,14 @@ static enum tp_status grow_items(struct tp_path_maker *m, size_t count,
 }
 
 static enum tp_status add_threads(struct tp_path_maker *m, int64_t from,
-                                  int64_t to, struct tp_error *err)
+                                  struct tp_error *err)
 {
     const struct tp_events *events = &m->trace->events;
-    size_t first, last = find_hosts(m, from, to, &first), n = 0;
-    size_t most = last > first ? last - first : 0;
-    enum tp_status status = grow_items(m, most + 1, err);
-    for (; first < last && status == TP_OK; first++) {
-        uint32_t event = m->hosts[first];
-        m->items[n++] = (struct tp_ordered){events->lane[event], event};
+    const size_t n = m->host.count;
+    enum tp_status status = grow_items(m, n + 1, err);
+    for (size_t i = 0; i < n && status == TP_OK; i++) {
+        uint32_t event = m->base->hosts[m->host.first + i];
+        m->items[i] = (struct tp_ordered){events->lane[event], event};
         if (is_node(m, event))
             status = add_event(m, event, err);
     }
@@ -268,19 +280,13 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
                                 int64_t to, size_t *count, struct tp_error *err)
 {
     const struct tp_events *events = &m->trace->events;
-    size_t work = first_at(m->work, m->work_count, from),
-           sync = first_at(m->syncs, m->sync_count, from), n = 0;
-    size_t work_end = work, sync_end = sync;
-    while (work_end < m->work_count &&
-           m->work[work_end].key <= tp_time_key(to))
-        work_end++;
-    while (sync_end < m->sync_count &&
-           m->syncs[sync_end].key <= tp_time_key(to))
-        sync_end++;
-    size_t most = work_end - work + sync_end - sync + 1;
-    enum tp_status status = grow_items(m, most, err);
-    for (; work < work_end && status == TP_OK; work++) {
-        uint32_t event = m->work[work].event;
+    const struct tp_ordered *work = m->base->work + m->work.first;
+    const struct tp_path_range syncs =
+        find_items(m->base->syncs, m->base->sync_count, from, to);
+    size_t n = 0;
+    enum tp_status status = grow_items(m, m->work.count + syncs.count + 1, err);
+    for (size_t i = 0; i < m->work.count && status == TP_OK; i++) {
+        uint32_t event = work[i].event;
         if (events->duration[event] <= 0 ||
             start_node(m, m->trace->index.call[event]) == TP_NO_NODE)
             continue;
@@ -288,8 +294,8 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
             (struct tp_ordered){tp_time_key(events->start[event]), event};
         status = add_event(m, event, err);
     }
-    for (; sync < sync_end && status == TP_OK; sync++) {
-        uint32_t event = m->syncs[sync].event;
+    for (size_t i = 0; i < syncs.count && status == TP_OK; i++) {
+        uint32_t event = m->base->syncs[syncs.first + i].event;
         m->items[n++] =
             (struct tp_ordered){tp_time_key(end_of(events, event)), event};
     }
@@ -315,11 +321,12 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
 {
     const struct tp_events *events = &m->trace->events;
     uint32_t start = start_node(m, event), end = end_node(m, event);
+    const size_t work = tp_path_work(m->base, event);
     uint32_t call = m->trace->index.call[event],
-             *last = &m->last[m->stream[event]];
+             *last = &m->last[m->base->stream[work]];
     uint32_t launch = start_node(m, call);
     bool after = *last != TP_NO_NODE;
-    bool launched = m->idle[event];
+    bool launched = m->base->idle[work];
     enum tp_status status =
         add_arc(m,
                 (struct tp_path_arc){start, end, events->duration[event], event,
@@ -339,7 +346,7 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
     if (status == TP_OK)
         status = add_arc(m, delay, err);
     if (!after)
-        m->seen[m->seen_count++] = m->stream[event];
+        m->seen[m->seen_count++] = m->base->stream[work];
     *last = end;
     return status;
 }
@@ -358,12 +365,12 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
 static uint32_t find_stream(const struct tp_path_maker *m, int32_t device,
                             int32_t stream)
 {
-    const struct tp_path_stream *s = m->streams;
+    const struct tp_path_stream *s = m->base->streams;
     size_t i;
-    TP_PARTITION_POINT(i, m->stream_count,
+    TP_PARTITION_POINT(i, m->base->stream_count,
                        s[i].device < device ||
                            (s[i].device == device && s[i].stream < stream));
-    return i < m->stream_count && s[i].device == device && s[i].stream == stream
+    return i < m->base->stream_count && s[i].device == device && s[i].stream == stream
                ? (uint32_t)i
                : TP_NO_NODE;
 }
@@ -436,8 +443,26 @@ static enum tp_status add_devices(struct tp_path_maker *m, int64_t from,
                      ? add_sync(m, event, err)
                      : add_work(m, event, err);
     }
-    if (status == TP_OK && m->sync_count == 0)
+    if (status == TP_OK && m->base->sync_count == 0)
         status = guess_syncs(m, count, err);
+    return status;
+}
+
+/* What is in the window, none of it a node yet. */
+static enum tp_status open_window(struct tp_path_maker *m, int64_t from,
+                                  int64_t to, struct tp_error *err)
+{
+    m->host = find_hosts(m->base, from, to);
+    m->work = find_items(m->base->work, m->base->work_count, from, to);
+    const size_t nodes = m->host.count + m->work.count;
+    enum tp_status status = tp_grow(&m->node, &m->node_capacity, nodes + 1,
+                                    sizeof *m->node, err);
+    if (status == TP_OK)
+        status = tp_grow(&m->around, &m->around_capacity, m->host.count + 1,
+                         sizeof *m->around, err);
+    if (status == TP_OK)
+        memset(m->node, 0xff, nodes * sizeof *m->node); /* TP_NO_NODE */
+    m->event_count = m->arc_count = 0;
     return status;
 }
 
@@ -447,10 +472,9 @@ enum tp_status tp_path_graph(struct tp_path_maker *m, int64_t from, int64_t to,
     if (m->made && m->from == from && m->to == to)
         return TP_OK;
     m->made = false;
-    for (size_t i = 0; i < m->event_count; i++)
-        m->node[m->event[i]] = TP_NO_NODE;
-    m->event_count = m->arc_count = 0;
-    enum tp_status status = add_threads(m, from, to, err);
+    enum tp_status status = open_window(m, from, to, err);
+    if (status == TP_OK)
+        status = add_threads(m, from, err);
     if (status == TP_OK)
         status = add_devices(m, from, to, err);
     m->made = status == TP_OK;

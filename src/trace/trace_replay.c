@@ -67,43 +67,76 @@ static size_t queue_nodes(const struct tp_trace_replay *r,
     return end;
 }
 
-/* Arcs in the order of the nodes they leave, which is one in which they can be
- * played: a node comes after all that lead to it. Those on and behind cycles
- * are dropped, and their nodes stay where they were. */
+/* The numbers of arcs in the order of the nodes they leave, which is one in
+ * which they can be played: a node comes after all that lead to it. Those on
+ * and behind cycles come last, behind the *count that can be. */
+static void list_order(const struct tp_trace_replay *r,
+                       const struct ordering *o, uint32_t *order,
+                       size_t *count)
+{
+    const size_t queued = queue_nodes(r, o);
+    size_t last = r->arc_count;
+    *count = 0;
+    for (size_t i = 0; i < queued; i++) {
+        const uint32_t node = o->queue[i];
+        for (uint32_t k = o->begin[node]; k < o->begin[node + 1]; k++) {
+            if (o->place[r->arcs[o->out[k]].to] != NOWHERE)
+                order[(*count)++] = o->out[k];
+            else
+                order[--last] = o->out[k];
+        }
+    }
+    for (uint32_t node = 0; node < r->node_count; node++) {
+        for (uint32_t k = o->begin[node];
+             o->place[node] == NOWHERE && k < o->begin[node + 1]; k++)
+            order[--last] = o->out[k];
+    }
+}
+
+/* Puts arcs into an order, each cycle of moves on its own: a second array of
+ * them would be the largest of all. */
+static void put_in_order(struct tp_trace_replay_arc *arcs, uint32_t *order,
+                         size_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tp_trace_replay_arc first = arcs[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            const uint32_t from = order[at];
+            arcs[at] = arcs[from];
+            order[at] = at;
+            at = from;
+        }
+        arcs[at] = first;
+        order[at] = at;
+    }
+}
+
+/* Arcs that cannot be played are dropped, and their nodes stay where they
+ * were. */
 static enum tp_status order_arcs(struct tp_trace_replay *r,
                                  struct tp_error *err)
 {
-    const size_t nodes = r->node_count;
-    uint32_t *room = malloc((4 * nodes + r->arc_count + 2) * sizeof *room);
-    struct tp_trace_replay_arc *sorted =
-        malloc((r->arc_count + 1) * sizeof *sorted);
-    size_t count = 0;
-    r->links = malloc((r->arc_count + 1) * sizeof *r->links);
-    if (!room || !sorted || !r->links) {
+    const size_t nodes = r->node_count, arcs = r->arc_count;
+    uint32_t *room = malloc((4 * nodes + 2 * arcs + 2) * sizeof *room);
+    r->links = malloc((arcs + 1) * sizeof *r->links);
+    if (!room || !r->links) {
         free(room);
-        free(sorted);
         return tp_fail_memory(err);
     }
     const struct ordering o = {.begin = room,
                                .waits = room + nodes + 1,
                                .out = room + 2 * nodes + 1,
-                               .queue = room + 2 * nodes + 1 + r->arc_count,
-                               .place = room + 3 * nodes + 1 + r->arc_count};
+                               .queue = room + 2 * nodes + 1 + arcs,
+                               .place = room + 3 * nodes + 1 + arcs};
+    uint32_t *const order = room + 4 * nodes + 1 + arcs;
+    size_t played;
     memset(room, 0, (2 * nodes + 1) * sizeof *room);
     list_out(r, &o);
-    const size_t queued = queue_nodes(r, &o);
-    for (size_t i = 0; i < queued; i++) {
-        const uint32_t node = o.queue[i];
-        for (uint32_t k = o.begin[node]; k < o.begin[node + 1]; k++) {
-            if (o.place[r->arcs[o.out[k]].to] != NOWHERE)
-                sorted[count++] = r->arcs[o.out[k]];
-        }
-    }
+    list_order(r, &o, order, &played);
+    put_in_order(r->arcs, order, arcs);
+    r->arc_count = played;
     free(room);
-    free(r->arcs);
-    r->arcs = sorted;
-    r->arc_capacity = r->arc_count + 1;
-    r->arc_count = count;
     return TP_OK;
 }
 
@@ -147,11 +180,12 @@ void tp_trace_replay_clear(struct tp_trace_replay *replay)
     *replay = (struct tp_trace_replay){.arcs = NULL};
 }
 
-int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns)
+int64_t tp_trace_replay_play(const struct tp_trace_replay *replay,
+                             const int64_t *ns, int64_t *at)
 {
     const struct tp_play_link *links = replay->links;
     const size_t count = replay->arc_count;
-    int64_t *at = replay->at, last = replay->fixed_ns;
+    int64_t last = replay->fixed_ns;
     for (size_t i = 0; i < count; i++) {
         const int64_t then = at[links[i].from] + ns[i];
         int64_t *to = &at[links[i].to];

@@ -69,7 +69,7 @@ struct tp_trace_replay {
     struct tp_play_link *links; /* [arcs]: what playing reads of them      */
     int64_t *base;       /* [nodes] ns since the begin, of those into which
                             there is no arc; far below 0 of others         */
-    int64_t *at;         /* [nodes] ns since the begin, as played last      */
+    int64_t *at;         /* [nodes] ns since the begin, as recorded         */
     bool *beside;        /* [nodes] of a thread that goes on by itself     */
     size_t node_count;   /* the last one is after all others               */
     int64_t fixed_ns;    /* the last of those into which there is no arc   */
@@ -91,8 +91,10 @@ enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
 void tp_trace_replay_clear(struct tp_trace_replay *replay);
 
 /* Plays it with `ns` [arcs] in place of the arcs' own, TP_PLAY_GONE: no such
- * arc, but each node keeps one; how long it lasts then, from origin_ns on. */
-int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns);
+ * arc, but each node keeps one; how long it lasts then, from origin_ns on. `at`
+ * [nodes] begins as a copy of replay->at, and may be played in again. */
+int64_t tp_trace_replay_play(const struct tp_trace_replay *replay,
+                             const int64_t *ns, int64_t *at);
 #define TP_PLAY_GONE (INT64_MIN / 4)
 
 #endif

@@ -23,11 +23,16 @@ struct latest {
     struct ended first, second;
 };
 
+static uint32_t stream_of(const struct tp_path_maker *m, uint32_t event)
+{
+    return m->base->stream[tp_path_work(m->base, event)];
+}
+
 static void note_end(const struct tp_play_build *b, struct latest *latest,
                      uint32_t event)
 {
-    const struct ended it = {b->maker->node[event] + 1,
-                             b->maker->stream[event]};
+    const struct ended it = {tp_path_node(b->maker, event) + 1,
+                             stream_of(b->maker, event)};
     if (latest->first.node != TP_NO_NODE && latest->first.stream != it.stream)
         latest->second = latest->first;
     latest->first = it;
@@ -50,16 +55,17 @@ static int64_t usual_launch(const struct tp_play_build *b,
     for (size_t i = 0; i < count; i++) {
         const uint32_t event = items[i].event;
         const uint32_t call = m->trace->index.call[event];
-        const int64_t ns = tp_play_between(b, m->node[call], m->node[event]);
-        if (m->idle[event] && ns > 0)
+        const int64_t ns = tp_play_between(b, tp_path_node(m, call),
+                                           tp_path_node(m, event));
+        if (m->base->idle[tp_path_work(m->base, event)] && ns > 0)
             room[n++] = (struct tp_ordered){tp_time_key(ns), event};
     }
     if (n == 0)
         return 0;
     tp_order_sort(room, room + b->maker->event_count, n);
     const uint32_t event = room[(n - 1) / 2].event;
-    return tp_play_between(b, m->node[m->trace->index.call[event]],
-                           m->node[event]);
+    return tp_play_between(b, tp_path_node(m, m->trace->index.call[event]),
+                           tp_path_node(m, event));
 }
 
 static enum tp_status add_order(struct tp_play_build *b, uint32_t from,
@@ -90,9 +96,9 @@ static enum tp_status add_launch(struct tp_play_build *b, uint32_t event,
                                  struct tp_error *err)
 {
     const struct tp_path_maker *m = b->maker;
-    const uint32_t start = m->node[event];
+    const uint32_t start = tp_path_node(m, event);
     const uint32_t call = m->trace->index.call[event];
-    const uint32_t launch = m->node[call];
+    const uint32_t launch = tp_path_node(m, call);
     const int64_t took = m->trace->events.duration[call];
     if (took <= least || ns <= least)
         return add_order(b, launch, start, ns, queued ? ns - least : 0, err);
@@ -119,8 +125,8 @@ static enum tp_status add_begin(struct tp_play_build *b, uint32_t event,
                                 struct tp_error *err)
 {
     const struct tp_path_maker *m = b->maker;
-    const uint32_t start = m->node[event];
-    const uint32_t launch = m->node[m->trace->index.call[event]];
+    const uint32_t start = tp_path_node(m, event);
+    const uint32_t launch = tp_path_node(m, m->trace->index.call[event]);
     const int64_t delay = tp_play_between(b, launch, start);
     const int64_t least = delay < b->launch_ns ? delay : b->launch_ns;
     int64_t launch_late = delay - least, order_ns = 0, order_late = 0;
@@ -153,7 +159,7 @@ static enum tp_status add_work(struct tp_play_build *b, uint32_t event,
                                struct tp_error *err)
 {
     const struct tp_trace *trace = b->maker->trace;
-    const uint32_t start = b->maker->node[event];
+    const uint32_t start = tp_path_node(b->maker, event);
     const bool kernel = trace->events.category[event] == TP_EVENT_KERNEL;
     const bool comm =
         trace->index.kinds[trace->events.name[event]] & TP_NAME_COMM;
@@ -188,7 +194,7 @@ static int64_t find_backlog(const struct tp_play_build *b, int64_t *backlog)
             continue;
         const int64_t end = trace->events.start[event] +
                             trace->events.duration[event] - b->from;
-        int64_t *done = &backlog[b->maker->stream[event]];
+        int64_t *done = &backlog[stream_of(b->maker, event)];
         *done = end > *done ? end : *done;
         all = end > all ? end : all;
     }
@@ -210,10 +216,10 @@ static enum tp_status walk_work(struct tp_play_build *b,
     enum tp_status status = TP_OK;
     size_t ended = 0;
     for (size_t i = 0; i < work->count; i++)
-        m->last[m->stream[work->items[i].event]] = TP_NO_NODE;
+        m->last[stream_of(m, work->items[i].event)] = TP_NO_NODE;
     for (size_t i = 0; i < work->count && status == TP_OK; i++) {
         const uint32_t event = work->items[i].event;
-        const uint32_t stream = m->stream[event];
+        const uint32_t stream = stream_of(m, event);
         struct ready ready = {m->last[stream], 0};
         if (ready.node == TP_NO_NODE && backlog[stream] > 0)
             ready = (struct ready){b->begin, backlog[stream]};
@@ -224,10 +230,10 @@ static enum tp_status walk_work(struct tp_play_build *b,
             add_begin(b, event, ready, latest_of_others(&latest, stream), err);
         if (status == TP_OK)
             status = add_work(b, event, err);
-        m->last[stream] = m->node[event] + 1;
+        m->last[stream] = tp_path_node(m, event) + 1;
     }
     for (size_t i = 0; i < work->count; i++)
-        m->last[m->stream[work->items[i].event]] = TP_NO_NODE;
+        m->last[stream_of(m, work->items[i].event)] = TP_NO_NODE;
     return status;
 }
 
@@ -257,7 +263,7 @@ enum tp_status tp_play_add_device(struct tp_play_build *b, struct tp_error *err)
 {
     const size_t most = b->maker->event_count;
     struct tp_ordered *items = calloc(3 * most + 1, sizeof *items);
-    int64_t *backlog = calloc(b->maker->stream_count + 1, sizeof *backlog);
+    int64_t *backlog = calloc(b->maker->base->stream_count + 1, sizeof *backlog);
     enum tp_status status = items && backlog ? TP_OK : tp_fail_memory(err);
     if (status == TP_OK) {
         struct work work = {.items = items, .ends = items + most};

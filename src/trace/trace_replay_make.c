@@ -171,7 +171,7 @@ static enum tp_status list_tops(struct tp_play_build *b, struct tp_error *err)
         const bool host = category == TP_EVENT_CPU_OP ||
                           category == TP_EVENT_RUNTIME ||
                           category == TP_EVENT_DRIVER;
-        if (host && m->around[event] == TP_NO_EVENT)
+        if (host && *tp_path_around(m, event) == TP_NO_EVENT)
             b->tops[b->top_count++] =
                 (struct tp_ordered){tp_time_key(events->start[event]), event};
     }
@@ -251,7 +251,7 @@ static enum tp_status mark_beside(struct tp_play_build *b, struct tp_error *err)
             !b->lanes[i].turns &&
             b->lanes[i].lane != m->trace->index.main_lane;
     for (size_t i = 0; i < m->event_count; i++) {
-        const uint32_t event = m->event[i], node = m->node[event];
+        const uint32_t event = m->event[i], node = tp_path_node(m, event);
         const uint8_t category = events->category[event];
         const bool host = category == TP_EVENT_CPU_OP ||
                           category == TP_EVENT_RUNTIME ||
@@ -282,7 +282,8 @@ static uint32_t waited_for(const struct tp_play_build *b, size_t lane,
                            end_of(b, first + n) <= to);
         if (n > 0 && end_of(b, first + n - 1) > at) {
             at = end_of(b, first + n - 1);
-            found = b->maker->node[b->tops[first + n - 1].event] + 1;
+            found =
+                tp_path_node(b->maker, b->tops[first + n - 1].event) + 1;
         }
     }
     return found;
@@ -325,7 +326,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
         uint32_t before = b->begin;
         int64_t at = 0;
         for (size_t i = lane->first; i < lane->end && status == TP_OK; i++) {
-            const uint32_t node = m->node[b->tops[i].event];
+            const uint32_t node = tp_path_node(m, b->tops[i].event);
             status = add_outside(
                 b, l,
                 (struct tp_trace_replay_arc){.from = before,

@@ -42,13 +42,14 @@
 /* How far traces shrink under gzip: 13 to 32 times in public ones. */
 enum { GZIP_RATIO = 20 };
 
-static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
+static enum tp_status make_rows(struct tp_trace *trace, struct tp_pool *pool,
+                                struct tp_error *err)
 {
     enum tp_status status =
         tp_trace_index_make(&trace->events, &trace->index, err);
     tp_events_drop_correlation(&trace->events);
     if (status == TP_OK)
-        status = tp_trace_lists_make(trace, err);
+        status = tp_trace_lists_make(trace, pool, err);
     if (status == TP_OK)
         status = tp_trace_facts_make(trace, err);
     if (status == TP_OK && trace->compared)
@@ -99,7 +100,7 @@ enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
                                 struct tp_error *err)
 {
     struct tp_intern texts = {0};
-    enum tp_status status = make_rows(trace, err);
+    enum tp_status status = make_rows(trace, NULL, err);
     trace->rank = trace->events.rank;
     if (status == TP_OK)
         status = keep(trace, &texts, arena, err);
@@ -203,7 +204,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     record->status =
         tp_trace_read(trace->path, c->pool, &watch, &trace->events, &slot->err);
     if (record->status == TP_OK && trace->events.count)
-        record->status = make_rows(trace, &slot->err);
+        record->status = make_rows(trace, c->pool, &slot->err);
     if (record->status == TP_OK && options->is_frame)
         record->status = tp_trace_call_frames_make(
             trace, options->is_frame, options->frame_context, &slot->err);

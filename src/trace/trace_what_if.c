@@ -11,6 +11,8 @@
 #include "trace/trace_what_if.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +69,27 @@ static struct change change_of(enum tp_what_if_change change)
     return changes[change];
 }
 
+/* What is asked: a change, or of TP_WHAT_IF_OPERATOR whose. */
+struct question {
+    enum tp_what_if_change kind;
+    uint32_t op;
+    int64_t ns; /* the answer                                               */
+};
+
+/* What a thread plays in. */
+struct room {
+    int64_t *ns; /* [arcs]                                                   */
+    int64_t *at; /* [nodes]                                                  */
+};
+
 struct what_if {
     struct tp_trace *trace;
     struct tp_trace_replay replay;
-    int64_t *ns; /* [arcs]                                     */
+    struct room *rooms; /* [workers]                                        */
+    struct question questions[TP_WHAT_IF_CHANGES + OPERATORS];
+    size_t count;
     int64_t first_step, steps;
+    atomic_bool failed; /* memory                                           */
 };
 
 /* Whether a change takes time from some arc. */
@@ -82,75 +100,77 @@ static bool applies(const struct tp_trace_replay *replay,
            (change->queued && replay->queued);
 }
 
-/* Puts into w->ns what a change leaves. */
-static void apply(struct what_if *w, const struct change *change)
+/* Puts into ns what a change leaves. */
+static void apply(const struct tp_trace_replay *r, const struct change *change,
+                  int64_t *ns)
 {
-    const struct tp_trace_replay *r = &w->replay;
     for (size_t i = 0; i < r->arc_count; i++) {
         const struct tp_trace_replay_arc *arc = &r->arcs[i];
         if (change->none >> arc->part & 1)
-            w->ns[i] = arc->loader_ns;
+            ns[i] = arc->loader_ns;
         else
-            w->ns[i] = arc->ns;
+            ns[i] = arc->ns;
     }
     for (size_t i = 0; change->loader && i < r->arc_count; i++)
-        w->ns[i] -= r->arcs[i].loader_ns;
+        ns[i] -= r->arcs[i].loader_ns;
     for (size_t i = 0; change->queued && i < r->arc_count; i++)
-        w->ns[i] -= r->arcs[i].queued_ns;
+        ns[i] -= r->arcs[i].queued_ns;
     for (size_t i = 0; change->gone && i < r->arc_count; i++) {
         if (change->gone >> r->arcs[i].part & 1)
-            w->ns[i] = TP_PLAY_GONE;
+            ns[i] = TP_PLAY_GONE;
     }
 }
 
-/* Plays w->ns and adds its row. */
-static enum tp_status add_row(struct what_if *w, enum tp_what_if_change kind,
-                              uint32_t op, struct tp_error *err)
+/* Puts into ns what is left where an operator takes half its time. */
+static void halve(const struct tp_trace_replay *r, uint32_t op, int64_t *ns)
 {
-    struct tp_trace *trace = w->trace;
-    const double n = (double)w->steps;
-    const double step_us = (double)w->replay.recorded_ns / n / 1e3;
-    const double new_us =
-        (double)tp_trace_replay_play(&w->replay, w->ns) / n / 1e3;
-    const enum tp_status status =
-        tp_grow(&trace->what_if.rows, &trace->what_if.capacity,
-                trace->what_if.count + 1, sizeof *trace->what_if.rows, err);
-    if (status != TP_OK)
-        return status;
-    trace->what_if.rows[trace->what_if.count++] = (struct tp_what_if_row){
-        .changed = kind,
-        .change = tp_what_if_name(kind),
-        .name = tp_events_get(&trace->events, op),
-        .first_step = w->first_step,
-        .steps = w->steps,
-        .step_us = step_us,
-        .new_step_us = new_us,
-        .won_us = step_us - new_us,
-        .won = step_us > 0 ? (step_us - new_us) / step_us : NAN};
-    return TP_OK;
-}
-
-/* Asks what no operator's time is; nothing where it would change nothing. */
-static enum tp_status ask(struct what_if *w, enum tp_what_if_change kind,
-                          struct tp_error *err)
-{
-    const struct tp_trace_replay *r = &w->replay;
-    const struct change change = change_of(kind);
-    if (kind != TP_WHAT_IF_NOTHING && !applies(r, &change))
-        return TP_OK;
-    apply(w, &change);
-    return add_row(w, kind, 0, err);
-}
-
-static enum tp_status ask_operator(struct what_if *w, uint32_t op,
-                                   struct tp_error *err)
-{
-    const struct tp_trace_replay *r = &w->replay;
     for (size_t i = 0; i < r->arc_count; i++)
-        w->ns[i] = r->arcs[i].op == op && r->arcs[i].part != TP_PLAY_LOAD
-                       ? r->arcs[i].ns / 2
-                       : r->arcs[i].ns;
-    return add_row(w, TP_WHAT_IF_OPERATOR, op, err);
+        ns[i] = r->arcs[i].op == op && r->arcs[i].part != TP_PLAY_LOAD
+                    ? r->arcs[i].ns / 2
+                    : r->arcs[i].ns;
+}
+
+static bool make_room(const struct tp_trace_replay *r, struct room *room)
+{
+    if (room->at)
+        return true;
+    free(room->ns);
+    room->ns = malloc((r->arc_count + 1) * sizeof *room->ns);
+    room->at = malloc((r->node_count + 1) * sizeof *room->at);
+    if (!room->ns || !room->at)
+        return false;
+    memcpy(room->at, r->at, r->node_count * sizeof *room->at);
+    return true;
+}
+
+/* Answers one question. */
+static void answer(void *context, size_t index, unsigned worker)
+{
+    struct what_if *w = context;
+    struct question *question = &w->questions[index];
+    struct room *room = &w->rooms[worker];
+    if (!make_room(&w->replay, room)) {
+        atomic_store(&w->failed, true);
+        return;
+    }
+    if (question->kind == TP_WHAT_IF_OPERATOR) {
+        halve(&w->replay, question->op, room->ns);
+    } else {
+        const struct change change = change_of(question->kind);
+        apply(&w->replay, &change, room->ns);
+    }
+    question->ns = tp_trace_replay_play(&w->replay, room->ns, room->at);
+}
+
+/* Asks what no operator's time is; not what would change nothing. */
+static void ask_changes(struct what_if *w)
+{
+    for (enum tp_what_if_change kind = TP_WHAT_IF_NOTHING;
+         kind < TP_WHAT_IF_OPERATOR; kind++) {
+        const struct change change = change_of(kind);
+        if (kind == TP_WHAT_IF_NOTHING || applies(&w->replay, &change))
+            w->questions[w->count++] = (struct question){.kind = kind};
+    }
 }
 
 /* The operators with most time of their own, on host and device together. */
@@ -159,22 +179,76 @@ static enum tp_status ask_operators(struct what_if *w, struct tp_error *err)
     const struct tp_trace_replay *r = &w->replay;
     const size_t texts = w->trace->events.texts.count;
     int64_t *times = calloc(texts + 1, sizeof *times); /* of each text      */
-    enum tp_status status = times ? TP_OK : tp_fail_memory(err);
-    for (size_t i = 0; i < r->arc_count && status == TP_OK; i++)
+    if (!times)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < r->arc_count; i++)
         if (r->arcs[i].part != TP_PLAY_LOAD) /* is no operator's work */
             times[r->arcs[i].op] += r->arcs[i].ns - r->arcs[i].loader_ns;
-    for (int n = 0; n < OPERATORS && status == TP_OK; n++) {
+    for (int n = 0; n < OPERATORS; n++) {
         uint32_t most = 0; /* that of no operator */
         times[0] = 0;
         for (uint32_t op = 1; op < texts; op++)
             most = times[op] > times[most] ? op : most;
         if (most == 0)
             break;
-        status = ask_operator(w, most, err);
+        w->questions[w->count++] =
+            (struct question){.kind = TP_WHAT_IF_OPERATOR, .op = most};
         times[most] = 0;
     }
     free(times);
+    return TP_OK;
+}
+
+static struct tp_what_if_row row_of(const struct what_if *w,
+                                    const struct question *question)
+{
+    const double n = (double)w->steps;
+    const double step_us = (double)w->replay.recorded_ns / n / 1e3;
+    const double new_us = (double)question->ns / n / 1e3;
+    return (struct tp_what_if_row){
+        .changed = question->kind,
+        .change = tp_what_if_name(question->kind),
+        .name = tp_events_get(&w->trace->events, question->op),
+        .first_step = w->first_step,
+        .steps = w->steps,
+        .step_us = step_us,
+        .new_step_us = new_us,
+        .won_us = step_us - new_us,
+        .won = step_us > 0 ? (step_us - new_us) / step_us : NAN};
+}
+
+static enum tp_status add_rows(const struct what_if *w, struct tp_error *err)
+{
+    struct tp_trace *trace = w->trace;
+    const enum tp_status status =
+        tp_grow(&trace->what_if.rows, &trace->what_if.capacity,
+                trace->what_if.count + w->count, sizeof *trace->what_if.rows,
+                err);
+    for (size_t i = 0; i < w->count && status == TP_OK; i++)
+        trace->what_if.rows[trace->what_if.count++] =
+            row_of(w, &w->questions[i]);
     return status;
+}
+
+/* Plays the graph for every question, and adds the rows. */
+static enum tp_status answer_all(struct what_if *w, struct tp_error *err)
+{
+    struct tp_pool *pool = w->trace->pool;
+    const unsigned workers = tp_pool_size(pool);
+    ask_changes(w);
+    enum tp_status status = ask_operators(w, err);
+    if (status != TP_OK)
+        return status;
+    w->rooms = calloc(workers, sizeof *w->rooms);
+    if (!w->rooms)
+        return tp_fail_memory(err);
+    tp_pool_for(pool, w->count, answer, w);
+    for (unsigned i = 0; i < workers; i++) {
+        free(w->rooms[i].ns);
+        free(w->rooms[i].at);
+    }
+    free(w->rooms);
+    return atomic_load(&w->failed) ? tp_fail_memory(err) : add_rows(w, err);
 }
 
 /* --- steps ---------------------------------------------------------------- */
@@ -225,7 +299,7 @@ static bool has_peers(const struct tp_trace *trace)
 /* The steps that are played, [*first, *end): the median one, or the last
  * typical one where ranks have to agree, and typical ones beside it. */
 static enum tp_status choose_steps(const struct tp_trace *trace,
-                                   const struct tp_path_maker *maker,
+                                   const struct tp_path_base *base,
                                    size_t *first, size_t *end,
                                    struct tp_error *err)
 {
@@ -240,11 +314,11 @@ static enum tp_status choose_steps(const struct tp_trace *trace,
         return TP_E_MEMORY;
     *end = *first + 1;
     while (*end < last && is_typical(trace, *end) &&
-           tp_path_events(maker, steps[*first].from, steps[*end].to) <=
+           tp_path_events(base, steps[*first].from, steps[*end].to) <=
                TP_WHAT_IF_EVENTS)
         ++*end;
     while (last > 0 && *first > 0 && is_typical(trace, *first - 1) &&
-           tp_path_events(maker, steps[*first - 1].from, steps[*end - 1].to) <=
+           tp_path_events(base, steps[*first - 1].from, steps[*end - 1].to) <=
                TP_WHAT_IF_EVENTS)
         --*first;
     return TP_OK;
@@ -254,11 +328,11 @@ static enum tp_status make(struct tp_trace *trace, struct tp_path_maker *maker,
                            struct tp_error *err)
 {
     struct what_if w = {.trace = trace, .steps = 1};
-    struct tp_step span = tp_path_extent(maker);
+    struct tp_step span = tp_path_extent(maker->base);
     enum tp_status status = TP_OK;
     if (trace->index.step_count > 0) {
         size_t first, end;
-        status = choose_steps(trace, maker, &first, &end, err);
+        status = choose_steps(trace, maker->base, &first, &end, err);
         if (status != TP_OK)
             return status;
         span.from = trace->index.steps[first].from;
@@ -267,20 +341,13 @@ static enum tp_status make(struct tp_trace *trace, struct tp_path_maker *maker,
         w.steps = (int64_t)(end - first);
     }
     status = tp_trace_replay_make(maker, span.from, span.to, &w.replay, err);
-    if (status == TP_OK &&
-        !(w.ns = malloc((w.replay.arc_count + 1) * sizeof *w.ns)))
-        status = tp_fail_memory(err);
-    for (enum tp_what_if_change c = TP_WHAT_IF_NOTHING;
-         c < TP_WHAT_IF_OPERATOR && status == TP_OK; c++)
-        status = ask(&w, c, err);
     if (status == TP_OK)
-        status = ask_operators(&w, err);
+        status = answer_all(&w, err);
     trace->played =
         (struct tp_played){span.from, w.replay.origin_ns, w.replay.recorded_ns,
                            w.first_step, w.steps};
     if (status == TP_OK)
         status = tp_trace_segments(trace, maker, &w.replay, err);
-    free(w.ns);
     tp_trace_replay_clear(&w.replay);
     return status;
 }

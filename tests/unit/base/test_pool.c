@@ -47,6 +47,16 @@ Test(pool, nested_loops_visit_every_index_once)
     }
 }
 
+Test(pool, none_is_the_calling_thread)
+{
+    uint64_t squares[64] = {0};
+    cr_assert_eq(tp_pool_size(NULL), 1);
+    tp_pool_for(NULL, 64, add_inner, squares);
+    for (uint64_t i = 0; i < 64; i++) {
+        cr_expect_eq(squares[i], i * i);
+    }
+}
+
 struct use {
     struct tp_pool *pool;
     _Atomic int busy[8];

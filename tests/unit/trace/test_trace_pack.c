@@ -36,18 +36,26 @@ static bool number(void *context, const char *text, uint64_t *number)
     return true;
 }
 
-static void read_run(const char *name, struct tp_trace_run *run)
+static void read_by(const char *name, unsigned jobs, bool everything,
+                    struct tp_trace_run *run)
 {
     char root[3000];
     const char *const roots[] = {root};
-    const struct tp_trace_options options = {
-        .roots = roots, .root_count = 1, .annotated = true, .compared = true};
+    const struct tp_trace_options options = {.roots = roots,
+                                             .root_count = 1,
+                                             .annotated = everything,
+                                             .compared = everything};
     struct tp_pool *pool;
     testdata_path(name, root, sizeof root);
-    cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
+    cr_assert_eq(tp_pool_new(jobs, &pool, NULL), TP_OK);
     cr_assert_eq(tp_trace_collect(pool, &options, run, NULL), TP_OK);
     tp_pool_free(pool);
     cr_assert_gt(run->trace_count, 0);
+}
+
+static void read_run(const char *name, struct tp_trace_run *run)
+{
+    read_by(name, 1, true, run);
 }
 
 static void pack(const struct tp_trace *trace, struct texts *texts,
@@ -135,6 +143,36 @@ Test(trace_pack, gives_equal_bytes_for_equal_traces)
         tp_trace_run_clear(&runs[i]);
     }
     free(texts);
+}
+
+/* Lists of a trace are made beside each other. */
+Test(trace_pack, gives_equal_bytes_by_any_number_of_threads)
+{
+    static const char *const names[] = {"traces/own", "traces/own/ranks",
+                                        "traces/cpu-memory"};
+    static const unsigned jobs[] = {1, 2, 7};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct tp_trace_run runs[3] = {{.trace_count = 0}};
+        struct texts *texts = calloc(1, sizeof *texts);
+        struct tp_text bytes[3] = {{0}};
+        for (int k = 0; k < 3; k++) {
+            read_by(names[i], jobs[k], false, &runs[k]);
+            for (size_t t = 0; t < runs[k].trace_count; t++) {
+                struct tp_text one = {0};
+                pack(&runs[k].traces[t], texts, &one);
+                tp_text_bytes(&bytes[k], one.data, one.length);
+                tp_text_clear(&one);
+            }
+            cr_assert_eq(bytes[k].length, bytes[0].length);
+            cr_expect_eq(memcmp(bytes[k].data, bytes[0].data, bytes[0].length),
+                         0, "%s, %u threads", names[i], jobs[k]);
+        }
+        for (int k = 0; k < 3; k++) { /* texts are theirs */
+            tp_text_clear(&bytes[k]);
+            tp_trace_run_clear(&runs[k]);
+        }
+        free(texts);
+    }
 }
 
 /* Every word of it, one by one. */

@@ -46,6 +46,7 @@ static int64_t sum_kind(const struct tp_path *path, enum tp_path_kind kind)
 Test(trace_path, simple_add_is_that_of_hta)
 {
     struct tp_trace trace;
+    struct tp_path_base *base;
     struct tp_path_maker *maker;
     struct tp_path path;
     int64_t window[2];
@@ -54,7 +55,8 @@ Test(trace_path, simple_add_is_that_of_hta)
                     &trace);
     find_window(&trace, "[param|pytorch.model.alex_net|0|0|0|measure|forward]",
                 1, window);
-    cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_base_new(&trace, &base, NULL), TP_OK);
+    cr_assert_eq(tp_path_maker_new(base, &maker, NULL), TP_OK);
     cr_assert_eq(tp_path_find(maker, window[0], window[1], &path, NULL), TP_OK);
     cr_expect_eq(path.nodes, 315, "%zu", path.nodes);
     cr_expect_eq(path.events, 159, "%zu", path.events);
@@ -66,6 +68,7 @@ Test(trace_path, simple_add_is_that_of_hta)
     cr_expect_eq(sum_kind(&path, TP_PATH_GAP), 9000);
     cr_expect_eq(path.to - path.from, 242625000);
     tp_path_maker_free(maker);
+    tp_path_base_free(base);
     trace_file_close(&trace);
 }
 
@@ -89,6 +92,7 @@ static int64_t weight_to(const struct tp_path_maker *maker,
 Test(trace_path, edges_are_those_of_hta)
 {
     struct tp_trace trace;
+    struct tp_path_base *base;
     struct tp_path_maker *maker;
     int64_t window[2];
     size_t gaps = 0, launches = 0, returns = 0, outside = 0;
@@ -97,7 +101,8 @@ Test(trace_path, edges_are_those_of_hta)
                     &trace);
     find_window(&trace, "[param|pytorch.model.alex_net|0|0|0|measure|forward]",
                 1, window);
-    cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_base_new(&trace, &base, NULL), TP_OK);
+    cr_assert_eq(tp_path_maker_new(base, &maker, NULL), TP_OK);
     cr_assert_eq(tp_path_graph(maker, window[0], window[1], NULL), TP_OK);
     cr_expect_eq(weight_to(maker, TP_PATH_LAUNCH, 5597), 27000);
     cr_expect_eq(weight_to(maker, TP_PATH_GAP, 5604), 7000);
@@ -116,6 +121,7 @@ Test(trace_path, edges_are_those_of_hta)
     cr_expect_eq(returns, 2);
     cr_expect_eq(outside, 23);
     tp_path_maker_free(maker);
+    tp_path_base_free(base);
     trace_file_close(&trace);
 }
 
@@ -124,6 +130,7 @@ Test(trace_path, edges_are_those_of_hta)
 
 struct made {
     struct tp_trace trace;
+    struct tp_path_base *base;
     struct tp_path_maker *maker;
     struct tp_path path;
 };
@@ -132,7 +139,8 @@ struct made {
 static void find(struct made *made, const char *json)
 {
     trace_text_read(json, &made->trace);
-    cr_assert_eq(tp_path_maker_new(&made->trace, &made->maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_base_new(&made->trace, &made->base, NULL), TP_OK);
+    cr_assert_eq(tp_path_maker_new(made->base, &made->maker, NULL), TP_OK);
     cr_assert_eq(
         tp_path_find(made->maker, INT64_MIN, INT64_MAX, &made->path, NULL),
         TP_OK);
@@ -141,6 +149,7 @@ static void find(struct made *made, const char *json)
 static void clear(struct made *made)
 {
     tp_path_maker_free(made->maker);
+    tp_path_base_free(made->base);
     trace_file_close(&made->trace);
 }
 
@@ -345,6 +354,7 @@ Test(trace_path, many_operators_in_deep_annotations)
     limit_cpu(10);
     static char json[(size_t)DEEP * 200];
     struct tp_trace trace;
+    struct tp_path_base *base;
     struct tp_path_maker *maker;
     struct tp_path path;
     size_t used = (size_t)sprintf(json, "{\"traceEvents\":[");
@@ -361,11 +371,13 @@ Test(trace_path, many_operators_in_deep_annotations)
                             "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1}%s\n",
                             DEEP + 2 * i, i + 1 < DEEP ? "," : "]}");
     trace_text_read(json, &trace);
-    cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_base_new(&trace, &base, NULL), TP_OK);
+    cr_assert_eq(tp_path_maker_new(base, &maker, NULL), TP_OK);
     cr_assert_eq(tp_path_find(maker, INT64_MIN / 2, INT64_MAX / 2, &path, NULL),
                  TP_OK);
     cr_expect_eq(path.nodes, 2 * DEEP, "%zu", path.nodes);
     cr_expect_eq(path.to - path.from, (2 * DEEP - 1) * (int64_t)1000);
     tp_path_maker_free(maker);
+    tp_path_base_free(base);
     trace_file_close(&trace);
 }
