@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-DdZXx/5CHN/B00guQuigG7WHYKPWokSwZ3JP02uiW+8="
+    "sha256-A/bU5uHtK+/e/y0vAqL14xv2s5+myERdyBnC2JTEWAg="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-blt7n8Cpf0NSY0bUpnTdC1RLiyidaqy6cAc5psaS4LE="
+    "sha256-Mc+y/vFbjoEEawU1AI4R+cg4lJ7798HXkPb5gdeOjYc="
 
 #endif
