@@ -157,29 +157,29 @@ function labels(places, left, width) {
   const boxes = [...taken(places, 4),
       {left, right: width, top: HEIGHT - BOTTOM - 1, bottom: HEIGHT},
       {left: 0, right: left + 1, top: 0, bottom: HEIGHT}];
-  const add = (words, at) => {
+  const add = (words, at, more) => {
     const inside = at.filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
     const [x, y] = place(words, inside, boxes, width);
-    return draw('text', {class: 'label', x, y}, words);
+    return draw('text', {class: 'label', x, y, ...more}, words);
   };
   return {add, clear: (box) => boxes.push(box)};
 }
 
 /* The point of the finding in a ring, or a line where it has no number. */
 function marked(finding, points, {x, y, top}, label) {
-  const at = x(finding.iteration), {first} = finding.words;
+  const at = x(finding.iteration), {first} = finding.words, its = {class: 'label its'};
   const own = points.find(([i]) => i === finding.iteration);
   if (own) {
     const v = y(own[1]);
     label.clear({left: at - 8, right: at + 8, top: v - 8, bottom: v + 8});
     return [draw('circle', {class: 'bad', cx: at, cy: v, r: 7}),
-            label.add(first, around(at, v, first.length * LETTER))];
+            label.add(first, around(at, v, first.length * LETTER), its)];
   }
   const words = `${first}: no number`, middle = (top + HEIGHT - BOTTOM) / 2;
   label.clear({left: at - 2, right: at + 2, top, bottom: HEIGHT - BOTTOM});
   return [draw('path', {class: 'bad', 'stroke-dasharray': '4 3',
                         d: `M${at} ${top}V${HEIGHT - BOTTOM}`}),
-          label.add(words, around(at, middle, words.length * LETTER))];
+          label.add(words, around(at, middle, words.length * LETTER), its)];
 }
 
 function dotOf(i, v, finding, over, {x, y}) {

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-Eq64KAKENQe0pmLOMLK+Zgt0IK6Ci3LoEKj1hjTNoas="
+    "sha256-huGacbalMGatyiAJTLWSnXWL8xRX5ae1Q8dDRz8+Vx4="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-bgh6ydNhsBMm19DDv4WBNfqZTlamPPkxre3YC70g9nk="
+    "sha256-L4gDI8cu1TwbfnxW4MkGDyktgGCsa3mgFrtCCzioYw4="
 
 #endif

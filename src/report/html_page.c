@@ -169,6 +169,10 @@ static void note_first(struct tp_html_page *page, const struct tp_table *table)
     tp_text_add(html, "<b>");
     tp_html_text(html, rule_in(table, 0));
     tp_text_add(html, "</b>: ");
+    if (tp_table_column(table, "source")) { /* of scripts: lines of many  */
+        tp_html_file(html, page->folder, text_in(table, 0, "file"));
+        tp_text_add(html, " ");
+    }
     const size_t begin = html->length;
     add_place(html, table);
     if (html->length > begin) { /* with a space behind it */

@@ -495,8 +495,8 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
                           "summary.h5 report.txt findings.json", text);
 }
 
-/* ", 40 iterations": where there are several. */
-static void add_several(const struct tp_groups *groups, const char *grouping,
+/* ", 40 iterations": where there are several, and whether. */
+static bool add_several(const struct tp_groups *groups, const char *grouping,
                         struct tp_text *text)
 {
     size_t count = 0;
@@ -504,6 +504,7 @@ static void add_several(const struct tp_groups *groups, const char *grouping,
         count += strcmp(groups->rows[i].group_by, grouping) == 0;
     if (count > 1)
         tp_text_add(text, ", %zu %ss", count, grouping);
+    return count > 1;
 }
 
 void tp_report_head(const struct tp_report *report, bool damaged,
@@ -513,10 +514,10 @@ void tp_report_head(const struct tp_report *report, bool damaged,
     if (results->findings->count == 0)
         tp_text_add(verdict, "nothing was found");
     tp_report_count(sentence, results->run->row_count, "tensor");
-    add_several(results->groups, "iteration", sentence);
+    const bool over = add_several(results->groups, "iteration", sentence);
     add_several(results->groups, "rank", sentence);
     tp_text_add(sentence, "; looked for NaN and Inf");
-    if (results->monitor->baseline_count)
+    if (over && results->monitor->baseline_count)
         tp_text_add(sentence, ", for changes over iterations");
     if (results->run->plan.count) {
         tp_text_add(sentence, ", for losses in ");

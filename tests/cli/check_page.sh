@@ -18,7 +18,7 @@ ls out
 page=out/check_report.html
 grep -o '<h3>.*</h3>' $page
 grep -o '<pre class="source".*</pre>' $page
-grep -o '<p class="lead">.*</p>' $page
+grep -o -e '<p class="lead">.*</p>' -e '<p>1 finding.*</p>' $page
 grep -o 'line 2 ' $page | head -n 1
 grep -c '<script>alert' $page
 grep -o 'cut.py</td>.*' $page | head -n 1

@@ -25,6 +25,8 @@ content "$data/whole" "$data/swapped" --fail_on high > text
 echo "exit $?"
 grep -A 2 -E '^  (high|medium)' text
 grep -A 1 '^Only in' text
+rows out/compare.h5 finding_files
+grep -c '<div id="map">' out/compare_report.html
 must cp -r "$data/tp2" cut
 must chmod -R u+w cut
 head -c 4000 "$data/tp2/mp_rank_01/model.pt" > cut/mp_rank_01/model.pt

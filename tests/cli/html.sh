@@ -17,6 +17,23 @@ make_trace a.json
 must tprof-analyze trace a.json --no_plots --quiet --output_dir trace
 ls trace
 grep -o '<p class="lead"><b>[^<]*</b>' trace/trace_report.html
+# what a page says where nothing was found, and where something was
+msprobe=$srcdir/testdata/msprobe
+head_of()
+{
+    must tprof-analyze "$@" --no_plots --quiet --output_dir head
+    grep -o -e '<p class="lead"><b>.*</p>' -e '<p class="lead">First: <b>[^<]*' \
+        -e '<p>[0-9A-Z][a-z0-9]* .* [a-z0-9]*</p>' head/*report.html |
+        grep -v -e Read: -e 'The ratio'
+    rm -r head
+}
+head_of tensors in
+head_of dump "$msprobe/step0"
+head_of dump "$msprobe"
+head_of compare "$msprobe/step0" "$msprobe/step0"
+head_of compare "$msprobe/step0" "$msprobe/step1"
+head_of compare "$msprobe/step0" "$msprobe/step0" --match content
+head_of replay "$msprobe/step0"
 # the summary names the page, not a link where no terminal is; where there is
 # no page, and where a program reads, it does not
 tprof-analyze trace a.json --no_plots --output_dir trace | tail -n 1
