@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-LTEaNAiouy5ZXyH/eOQO5KE5xNAF4tM5YNbBrZOCmyc="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-+0GohhLXm5KboyXku/jDDJy9KDjd5i8QDcHiXfbu13Y="
+    "sha256-6e9n/8ru5mXlB3Rra8RSeQ0Ltn08bVGMCNNowo3nwuk="
 
 #endif
