@@ -119,10 +119,21 @@ function itemsOf(kind, table) {
     value: row[at(kind.value)]}));
 }
 
+/* A kernel without what it returns and takes, which is what many end in. */
+function kernel(words) {
+  let at = words.length, depth = 0;
+  if (!words.startsWith('void ') || !words.endsWith(')')) return words;
+  do {
+    at--;
+    depth += (words[at] === ')') - (words[at] === '(');
+  } while (depth > 0 && at > 5);
+  return words.slice(5, at);
+}
+
 /* What stands before a bar: a name, which a tooltip has in full. */
 function name(words, left, y) {
   return draw('text', {x: left - 6, y, 'text-anchor': 'end'},
-              middle(words, Math.floor((left - 8) / LETTER)), draw('title', {}, words));
+              middle(kernel(words), Math.floor((left - 8) / LETTER)), draw('title', {}, words));
 }
 
 async function bars(kind) {

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # HTML reports in a real browser (tests/browser/page.py): of every kind, and of
 # inputs whose names are markup (names.py). What they are written in is checked
-# by the W3C's validator, where it is (validate.py). Needs TPROF, srcdir; PYTHON
-# with playwright, and chromium.
+# by the W3C's validator, where it is (validate.py). Annotated traces are opened
+# in the viewers that they are for, where those are (viewers.py). Needs TPROF,
+# srcdir; PYTHON with playwright, and chromium.
 
 python=${PYTHON:-python3}
 "$python" -c 'import playwright' 2> /dev/null ||
@@ -172,6 +173,16 @@ look_trace 'names of traces' 'fi"les'
 look_trace '50 000 rows' many
 "$TPROF" trace --compare names.json many.json --output_dir two --quiet
 look_trace 'a comparison' two
+# traces with tracks of what was found in them, in the programs they are for
+own=$srcdir/testdata/traces/own
+"$TPROF" trace "$own/train.json.gz" --output_dir train --no_plots --no_html \
+    --quiet --annotate train.json.gz
+"$TPROF" trace "$own/ranks" --output_dir tracks --no_plots --no_html --quiet \
+    --annotate tracks/
+echo "== annotated traces in Perfetto and Trace Viewer"
+"$python" "$srcdir/tests/browser/viewers.py" "$own/train.json.gz" \
+    train.json.gz "$own/ranks/rank1.json.gz" tracks/rank1.json.gz
+count $? 'annotated traces'
 echo "== HTML"
 "$python" "$srcdir/tests/browser/validate.py" ./*/*.html
 count $? HTML

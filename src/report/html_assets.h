@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-huGacbalMGatyiAJTLWSnXWL8xRX5ae1Q8dDRz8+Vx4="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-L4gDI8cu1TwbfnxW4MkGDyktgGCsa3mgFrtCCzioYw4="
+    "sha256-bdQNgV/MrqotNsJ6rz2py7rg/bR7rrra6Nc7JBgG34M="
 
 #endif

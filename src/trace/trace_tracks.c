@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/search.h"
 
 enum tp_status tp_tracks_steps(struct tp_trace *trace, struct tp_error *err)
 {
@@ -113,14 +114,35 @@ static enum tp_status add_arrow(struct tp_trace *trace, uint32_t from,
     return status;
 }
 
+/* What the host does next on the thread of a call that has ended; the call, if
+ * nothing. */
+static uint32_t next_on_lane(const struct tp_trace *trace, uint32_t call)
+{
+    const struct tp_events *events = &trace->events;
+    const uint32_t *host = trace->index.host;
+    const int64_t end = events->start[call] + events->duration[call];
+    size_t i;
+    TP_PARTITION_POINT(i, trace->index.host_count,
+                       events->lane[host[i]] < events->lane[call] ||
+                           (events->lane[host[i]] == events->lane[call] &&
+                            events->start[host[i]] < end));
+    return i < trace->index.host_count &&
+                   events->lane[host[i]] == events->lane[call]
+               ? host[i]
+               : call;
+}
+
 /* An arrow where the path goes from the host to the device or back; *device is
- * the device event that it was on. */
+ * the device event that it was on. Back it goes to what follows the call: of
+ * two slices Perfetto takes the later one for the end, and a call that waits
+ * began before what it waits for. */
 static enum tp_status cross(struct tp_trace *trace,
                             const struct tp_path_edge *edge, uint32_t *device,
                             struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const uint32_t event = edge->event;
+    uint32_t next;
     switch (edge->kind) {
     case TP_PATH_LAUNCH:
     case TP_PATH_QUEUE:
@@ -128,16 +150,13 @@ static enum tp_status cross(struct tp_trace *trace,
                    ? TP_OK
                    : add_arrow(trace, trace->index.call[event], event,
                                events->start[event], err);
-    case TP_PATH_RETURN: /* into the call, while the device event runs */
+    case TP_PATH_RETURN:
         if (*device == TP_NO_EVENT ||
             events->start[event] + events->duration[event] <=
                 events->start[*device])
             return TP_OK;
-        return add_arrow(trace, *device, event,
-                         events->start[event] > events->start[*device]
-                             ? events->start[event]
-                             : events->start[*device],
-                         err);
+        next = next_on_lane(trace, event);
+        return add_arrow(trace, *device, next, events->start[next], err);
     case TP_PATH_KERNEL:
     case TP_PATH_COPY:
     case TP_PATH_COMMUNICATION:

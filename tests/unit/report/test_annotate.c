@@ -501,8 +501,33 @@ static void check_event(struct lanes *lanes, const struct json *e)
     row->last = at;
 }
 
-/* An arrow begins, then ends, with an id of its own. */
-static void check_arrow(const struct json *e, const struct json **begun)
+static bool has_lane(const struct json *e, const struct json *of)
+{
+    const struct json *pid = json_get(e, "pid"), *tid = json_get(e, "tid");
+    return pid && tid && pid->text && tid->text &&
+           !strcmp(pid->text, json_get(of, "pid")->text) &&
+           !strcmp(tid->text, json_get(of, "tid")->text);
+}
+
+/* When the slice began that an end of an arrow lies in, us. */
+static double begin_around(const struct json *events, const struct json *arrow)
+{
+    const double at = json_get(arrow, "ts")->number;
+    double begin = -INFINITY;
+    for (const struct json *e = events->first; e; e = e->next) {
+        const struct json *ts = json_get(e, "ts"), *us = json_get(e, "dur");
+        if (!is_ours(e) && ts && us && ts->number <= at &&
+            ts->number + us->number >= at && ts->number > begin &&
+            has_lane(e, arrow))
+            begin = ts->number;
+    }
+    return begin;
+}
+
+/* An arrow begins, then ends, with an id of its own; where it ends began no
+ * earlier than where it begins, or Perfetto turns it round. */
+static void check_arrow(const struct json *events, const struct json *e,
+                        const struct json **begun)
 {
     if (is_phase(e, "s")) {
         cr_expect_null(*begun, "two arrows begin");
@@ -510,10 +535,12 @@ static void check_arrow(const struct json *e, const struct json **begun)
         return;
     }
     cr_assert(*begun != NULL, "an arrow ends that did not begin");
-    const struct json *from = json_get(*begun, "id"), *to = json_get(e, "id");
-    cr_expect_eq(from->number, to->number);
+    cr_expect_eq(json_get(*begun, "id")->number, json_get(e, "id")->number);
     cr_expect_leq(ns_of(*begun, "ts"), ns_of(e, "ts"));
     cr_expect_str_eq(json_get(e, "bp")->text, "e");
+    const double first = begin_around(events, *begun);
+    cr_expect(isfinite(first), "an arrow begins in no slice");
+    cr_expect_geq(begin_around(events, e), first - 0.5, "an arrow goes back");
     *begun = NULL;
 }
 
@@ -530,7 +557,7 @@ static size_t check_rules(const struct json *events)
         if (is_phase(e, "s") || is_phase(e, "f")) {
             cr_expect(!is_phase(e, "s") || json_get(e, "id")->number > id);
             id = json_get(e, "id")->number;
-            check_arrow(e, &begun);
+            check_arrow(events, e, &begun);
             continue;
         }
         own = own ? own : json_get(e, "pid");
