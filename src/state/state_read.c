@@ -240,6 +240,17 @@ static bool is_packed(enum tp_state_kind kind)
     return kind >= TP_STATE_PACKED;
 }
 
+/* What follows from what was packed, which is in the cache. */
+static void complete_row(struct tp_row *row)
+{
+    struct tp_numbers numbers;
+    row->counts = row->packed->counts;
+    tp_scalars_of(&row->packed->counts, &row->packed->moments,
+                  &row->packed->extrema, &numbers);
+    memcpy(numbers.quantile, row->numbers.quantile, sizeof numbers.quantile);
+    row->numbers = numbers;
+}
+
 /* How many a part has, and how many of them are left. */
 static size_t count_of(const struct reader *r, enum tp_state_part part)
 {
@@ -253,8 +264,8 @@ static size_t rest_of(const struct reader *r, enum tp_state_part part)
     return count_of(r, part) - r->at[part];
 }
 
-/* The next structs of a part, few enough to stay in the cache: member by
- * member, and then, struct by struct, what is packed. */
+/* The next structs of a part, few enough to stay in the first cache, 18 kB of
+ * rows: member by member, and then, struct by struct, what is packed. */
 static enum tp_status read_block(struct reader *r, enum tp_state_part part,
                                  char *into, size_t count)
 {
@@ -278,6 +289,8 @@ static enum tp_status read_block(struct reader *r, enum tp_state_part part,
             if (!read_pointers(r, &packed[k], i, i + 1))
                 return fail(r, packed[k].member->name);
         }
+        if (part == TP_STATE_ROWS)
+            complete_row((struct tp_row *)(void *)into + i);
     }
     r->at[part] += count;
     return TP_OK;
@@ -287,16 +300,17 @@ static enum tp_status read_block(struct reader *r, enum tp_state_part part,
 static enum tp_status read_structs(struct reader *r, enum tp_state_part part,
                                    void *into, size_t count)
 {
-    enum { BLOCK = 256 };
+    enum { BLOCK = 32, READY = 8 * BLOCK };
     const size_t size = tp_state_members_of(part)->size;
     enum tp_status status = TP_OK;
     if (count > rest_of(r, part))
         return fail(r, "the number of its rows");
     for (size_t i = 0; i < count && status == TP_OK; i += BLOCK) {
-        const size_t some = count - i < BLOCK ? count - i : BLOCK;
+        const size_t left = count - i;
         char *to = (char *)into + i * size;
-        tp_memory_ready(to, some * size);
-        status = read_block(r, part, to, some);
+        if (i % READY == 0)
+            tp_memory_ready(to, (left < READY ? left : READY) * size);
+        status = read_block(r, part, to, left < BLOCK ? left : BLOCK);
     }
     return status;
 }
@@ -318,18 +332,6 @@ static enum tp_status read_names(struct reader *r, enum tp_state_part part,
 }
 
 /* --- records -------------------------------------------------------------- */
-
-/* What follows from what was packed. */
-static void complete_row(struct tp_row *row, const char *file)
-{
-    struct tp_numbers numbers;
-    row->file = file;
-    row->counts = row->packed->counts;
-    tp_scalars_of(&row->packed->counts, &row->packed->moments,
-                  &row->packed->extrema, &numbers);
-    memcpy(numbers.quantile, row->numbers.quantile, sizeof numbers.quantile);
-    row->numbers = numbers;
-}
 
 static enum tp_status read_ties(struct reader *r, struct tp_record *record)
 {
@@ -359,7 +361,7 @@ static enum tp_status read_record(struct reader *r, struct tp_row *rows,
     record->skipped = skipped;
     record->borrowed = record->done = true;
     for (size_t i = 0; i < record->row_count; i++)
-        complete_row(&rows[i], file);
+        rows[i].file = file;
     for (size_t i = 0; i < record->skipped_count; i++)
         skipped[i].file = file;
     return read_ties(r, record);
