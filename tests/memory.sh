@@ -63,6 +63,27 @@ takes()
         echo "$shape: $size bytes, $(least $limit "${words[@]}") MiB"
 }
 
+# holds SHAPE N BYTES: a trace of n parts, three events each, needs no more than
+# 24 MiB and so many bytes for an event, however much JSON that is.
+holds()
+{
+    local shape=$1 n=$2 bytes=$3 limit words
+    rm -rf in in.* out
+    "$shape" "$n" || exit 99
+    limit=$((24 + 3 * n * bytes / 1048576))
+    words=(trace in.json --output_dir out --no_plots --no_html)
+    if suffices $limit "${words[@]}"; then
+        passed=$((passed + 1))
+    else
+        echo "FAIL $shape: more than $bytes bytes an event, $limit MiB"
+        tail -n 2 text
+        failed=$((failed + 1))
+    fi
+    [ "$TP_MEMORY" != show ] ||
+        echo "$shape: $((3 * n)) events, $(least $((4 * limit)) \
+            "${words[@]}") MiB"
+}
+
 to="--output_dir out --no_plots --no_html"
 # shellcheck disable=SC2086
 {
@@ -85,5 +106,7 @@ to="--output_dir out --no_plots --no_html"
         takes $shape 20000 32 48 check {}
     done
 }
+holds packed_steps 200000 48
+holds packed_step 200000 250
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

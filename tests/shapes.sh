@@ -94,6 +94,30 @@ one_correlation()
         {"ph":"X","cat":"kernel","pid":0,"tid":7,"ts":#.5,"dur":0.4,"name":"k",
         "args":{"stream":7,"device":0,"correlation":1}}' | trace > in.json
 }
+# packed N STEP: operators without time between them, each of which starts a
+# kernel, in steps of so many; three events each.
+packed()
+{
+    awk -v n="$1" -v step="$2" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            if (i % step == 0)
+                printf "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"pid\":1," \
+                    "\"tid\":1,\"ts\":%d,\"dur\":%d,\"name\":" \
+                    "\"ProfilerStep#%d\"},", 9 * i, 9 * step, i / step
+            printf "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1," \
+                "\"ts\":%d,\"dur\":8.5,\"name\":\"aten::op%d\"}," \
+                "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"pid\":1,\"tid\":1," \
+                "\"ts\":%d.3,\"dur\":5,\"name\":\"cudaLaunchKernel\"," \
+                "\"args\":{\"correlation\":%d}}," \
+                "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7," \
+                "\"ts\":%d.7,\"dur\":7,\"name\":\"k%d\",\"args\":{\"stream\":" \
+                "7,\"device\":0,\"correlation\":%d}}%s", 9 * i, i % 5, \
+                9 * i, i + 1, 9 * i + 3, i % 7, i + 1, i + 1 < n ? "," : ""
+        }
+    }' | trace > in.json
+}
+packed_steps() { packed "$1" 5000; }
+packed_step() { packed "$1" "$1"; }
 processes()
 {
     numbered "$1" "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":#,\"name\":\"f\",

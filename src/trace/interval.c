@@ -16,9 +16,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/order.h"
 #include "base/search.h"
+
+enum { FIRST = 16 };
+
+/* Not cleared: of room that nothing is in yet the system gives no pages. */
+static enum tp_status resize(struct tp_intervals *list, size_t capacity,
+                             struct tp_error *err)
+{
+    void *items = capacity > SIZE_MAX / sizeof *list->items
+                      ? NULL
+                      : realloc(list->items, capacity * sizeof *list->items);
+    if (!items) {
+        return tp_fail_memory(err);
+    }
+    list->items = items;
+    list->capacity = capacity;
+    return TP_OK;
+}
+
+enum tp_status tp_intervals_expect(struct tp_intervals *list, size_t most,
+                                   struct tp_error *err)
+{
+    return list->capacity > 0 || most == 0 ? TP_OK : resize(list, most, err);
+}
 
 enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
                                 int64_t to, struct tp_error *err)
@@ -32,28 +54,12 @@ enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
         last->to = to > last->to ? to : last->to;
         return TP_OK;
     }
-    if (list->count == list->capacity) {
-        const enum tp_status status =
-            tp_grow(&list->items, &list->capacity, list->count + 1,
-                    sizeof *list->items, err);
-        if (status) {
-            return status;
-        }
+    if (list->count == list->capacity &&
+        resize(list, list->capacity ? 2 * list->capacity : FIRST, err)) {
+        return TP_E_MEMORY;
     }
     list->items[list->count++] = (struct tp_interval){from, to};
     return TP_OK;
-}
-
-enum tp_status tp_intervals_add_all(struct tp_intervals *list,
-                                    const struct tp_intervals *set,
-                                    struct tp_error *err)
-{
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < set->count && !status; i++) {
-        status =
-            tp_intervals_add(list, set->items[i].from, set->items[i].to, err);
-    }
-    return status;
 }
 
 static int by_start(const void *a, const void *b)
@@ -115,12 +121,9 @@ static void sort(struct tp_intervals *list)
     free(other);
 }
 
-void tp_intervals_unite(struct tp_intervals *list)
+/* Merges what overlaps or touches of what is sorted. */
+static void merge_touching(struct tp_intervals *list)
 {
-    if (list->count < 2) {
-        return;
-    }
-    sort(list);
     struct tp_interval *last = list->items;
     for (size_t i = 1; i < list->count; i++) {
         const struct tp_interval next = list->items[i];
@@ -131,6 +134,40 @@ void tp_intervals_unite(struct tp_intervals *list)
         }
     }
     list->count = (size_t)(last - list->items) + 1;
+}
+
+void tp_intervals_unite(struct tp_intervals *list)
+{
+    if (list->count >= 2) {
+        sort(list);
+        merge_touching(list);
+    }
+    if (list->capacity > 2 * list->count + FIRST) {
+        resize(list, list->count + FIRST, NULL); /* or stays as it is */
+    }
+}
+
+/* From the back, where there is room that nothing is in yet. */
+enum tp_status tp_intervals_join(struct tp_intervals *into,
+                                 const struct tp_intervals *set,
+                                 struct tp_error *err)
+{
+    const size_t count = into->count + set->count;
+    size_t i = into->count, j = set->count;
+    if (set->count == 0) {
+        return TP_OK;
+    }
+    if (count > into->capacity && resize(into, count, err)) {
+        return TP_E_MEMORY;
+    }
+    for (size_t at = count; j > 0; at--) {
+        const bool own =
+            i > 0 && into->items[i - 1].from > set->items[j - 1].from;
+        into->items[at - 1] = own ? into->items[--i] : set->items[--j];
+    }
+    into->count = count;
+    merge_touching(into);
+    return TP_OK;
 }
 
 int64_t tp_intervals_length(const struct tp_intervals *set)
@@ -157,9 +194,10 @@ enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
                                      struct tp_intervals *out,
                                      struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
     size_t j = 0;
     out->count = 0;
+    enum tp_status status =
+        tp_intervals_expect(out, a->count + b->count, err);
     for (size_t i = 0; i < a->count && !status; i++) {
         int64_t from = a->items[i].from;
         const int64_t to = a->items[i].to;

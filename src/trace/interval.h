@@ -29,13 +29,19 @@ struct tp_intervals {
 enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
                                 int64_t to, struct tp_error *err);
 
-/* Adds all of a set to a list. */
-enum tp_status tp_intervals_add_all(struct tp_intervals *list,
-                                    const struct tp_intervals *set,
-                                    struct tp_error *err);
+/* Makes room for as many intervals as may be added to a list that has no room
+ * yet, so that it need not be moved as it grows: what nothing is added to is
+ * no memory, and tp_intervals_unite returns it. */
+enum tp_status tp_intervals_expect(struct tp_intervals *list, size_t most,
+                                   struct tp_error *err);
 
 /* Makes a set of the list: sorts and merges what overlaps or touches. */
 void tp_intervals_unite(struct tp_intervals *list);
+
+/* Adds a set to a set, with no room but for what both have. */
+enum tp_status tp_intervals_join(struct tp_intervals *into,
+                                 const struct tp_intervals *set,
+                                 struct tp_error *err);
 
 /* Length of a set, ns. */
 int64_t tp_intervals_length(const struct tp_intervals *set);

@@ -158,16 +158,16 @@ static enum tp_status measure(const struct tp_trace *trace,
     const int64_t from = trace->index.from, to = trace->index.to;
     tp_intervals_unite(&moments->working);
     tp_intervals_unite(&moments->communicating);
+    tp_intervals_unite(&moments->others);
     enum tp_status status = tp_intervals_subtract(
         &moments->communicating, &moments->working, &moments->rest, err);
     if (status == TP_OK)
-        status = tp_intervals_add_all(&moments->all, &moments->working, err);
+        status = tp_intervals_join(&moments->all, &moments->working, err);
     if (status == TP_OK)
         status =
-            tp_intervals_add_all(&moments->all, &moments->communicating, err);
+            tp_intervals_join(&moments->all, &moments->communicating, err);
     if (status == TP_OK)
-        status = tp_intervals_add_all(&moments->all, &moments->others, err);
-    tp_intervals_unite(&moments->all);
+        status = tp_intervals_join(&moments->all, &moments->others, err);
     ops->working_us =
         (double)tp_intervals_within(&moments->working, from, to) / 1e3;
     ops->communicating_us =

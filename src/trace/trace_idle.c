@@ -132,8 +132,12 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
             !is_inside(trace, event, causes->window)) {
             continue;
         }
-        status = tp_trace_add_event(trace, event, causes->window,
-                                    &causes->sets[cause], err);
+        status = tp_intervals_expect(&causes->sets[cause],
+                                     index->host_count - i, err);
+        if (!status) {
+            status = tp_trace_add_event(trace, event, causes->window,
+                                        &causes->sets[cause], err);
+        }
         if (!status && cause == TP_IDLE_BLOCKING) {
             status = add_end(causes,
                              trace->events.start[event] +

@@ -362,19 +362,6 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
         err);
 }
 
-static uint32_t find_stream(const struct tp_path_maker *m, int32_t device,
-                            int32_t stream)
-{
-    const struct tp_path_stream *s = m->base->streams;
-    size_t i;
-    TP_PARTITION_POINT(i, m->base->stream_count,
-                       s[i].device < device ||
-                           (s[i].device == device && s[i].stream < stream));
-    return i < m->base->stream_count && s[i].device == device && s[i].stream == stream
-               ? (uint32_t)i
-               : TP_NO_NODE;
-}
-
 /* What a cuda_sync event says its call waited for. */
 static enum tp_status add_sync(struct tp_path_maker *m, uint32_t event,
                                struct tp_error *err)
@@ -385,7 +372,8 @@ static enum tp_status add_sync(struct tp_path_maker *m, uint32_t event,
     const char *kind = tp_events_get(events, sync->kind);
     enum tp_status status = TP_OK;
     if (!strcmp(kind, "Stream Sync")) {
-        uint32_t stream = find_stream(m, sync->device, sync->stream);
+        uint32_t stream =
+            tp_path_find_stream(m->base, sync->device, sync->stream);
         if (stream != TP_NO_NODE)
             status = add_return(m, m->last[stream], call, err);
     } else if (!strcmp(kind, "Context Sync") && m->seen_count <= MANY_STREAMS) {
@@ -477,6 +465,7 @@ enum tp_status tp_path_graph(struct tp_path_maker *m, int64_t from, int64_t to,
         status = add_threads(m, from, err);
     if (status == TP_OK)
         status = add_devices(m, from, to, err);
+    tp_path_maker_shed(m, false);
     m->made = status == TP_OK;
     m->from = from;
     m->to = to;

@@ -13,8 +13,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "trace/trace_merge.h"
 #include "trace/trace_path_maker.h"
+
+/* Events of a window whose graph takes so much, some 15 MB, that it is better
+ * made again than kept. */
+enum { LARGE = 1 << 17 };
 
 /* --- links ------------------------------------------------------------- */
 
@@ -75,36 +80,93 @@ static uint64_t stream_key(struct tp_path_stream s)
            ((uint32_t)s.stream ^ 0x80000000u);
 }
 
-/* Numbers the streams, and finds events launched on idle ones. */
-static bool sort_streams(struct tp_path_base *b, struct tp_ordered *items,
-                         struct tp_ordered *scratch)
+static int by_key(const void *left, const void *right)
 {
+    const uint64_t a = stream_key(*(const struct tp_path_stream *)left);
+    const uint64_t b = stream_key(*(const struct tp_path_stream *)right);
+    return (a > b) - (a < b);
+}
+
+/* Lists the streams, each at least once: those that were met just before are
+ * not listed again. */
+static bool list_streams(struct tp_path_base *b)
+{
+    enum { BEFORE = 8 };
     const struct tp_trace_index *index = &b->trace->index;
-    const struct tp_events *events = &b->trace->events;
-    size_t count = 0, capacity = 0;
+    size_t capacity = 0;
     for (size_t i = 0; i < index->device_count; i++) {
-        uint32_t event = index->device[i]; /* by start */
-        if (index->call[event] != TP_NO_EVENT)
-            items[count++] = (struct tp_ordered){
-                stream_key(stream_of(b->trace, event)), event};
-    }
-    tp_order_sort(items, scratch, count);
-    for (size_t i = 0, end; i < count; i = end) {
-        int64_t busy = INT64_MIN;
-        for (end = i; end < count && items[end].key == items[i].key; end++) {
-            uint32_t event = items[end].event;
-            const size_t work = tp_path_work(b, event);
-            int64_t to = events->start[event] + events->duration[event];
-            b->stream[work] = (uint32_t)b->stream_count;
-            b->idle[work] = busy < events->start[index->call[event]];
-            busy = to > busy ? to : busy;
+        const uint32_t event = index->device[i];
+        const struct tp_path_stream stream = stream_of(b->trace, event);
+        size_t at = b->stream_count;
+        bool met = index->call[event] == TP_NO_EVENT;
+        while (!met && at > 0 && b->stream_count - at < BEFORE) {
+            at--;
+            met = stream_key(b->streams[at]) == stream_key(stream);
         }
+        if (met)
+            continue;
         if (tp_grow(&b->streams, &capacity, b->stream_count + 1,
                     sizeof *b->streams, NULL) != TP_OK)
             return false;
-        b->streams[b->stream_count++] = stream_of(b->trace, items[i].event);
+        b->streams[b->stream_count++] = stream;
     }
     return true;
+}
+
+/* Numbers them by device and number, as they are told in. */
+static void sort_streams(struct tp_path_base *b)
+{
+    size_t count = 0;
+    if (b->stream_count > 1)
+        qsort(b->streams, b->stream_count, sizeof *b->streams, by_key);
+    for (size_t i = 0; i < b->stream_count; i++) {
+        if (count == 0 || by_key(&b->streams[count - 1], &b->streams[i]) != 0)
+            b->streams[count++] = b->streams[i];
+    }
+    b->stream_count = count;
+}
+
+uint32_t tp_path_find_stream(const struct tp_path_base *b, int32_t device,
+                             int32_t stream)
+{
+    const struct tp_path_stream *s = b->streams;
+    size_t i;
+    TP_PARTITION_POINT(i, b->stream_count,
+                       s[i].device < device ||
+                           (s[i].device == device && s[i].stream < stream));
+    return i < b->stream_count && s[i].device == device &&
+                   s[i].stream == stream
+               ? (uint32_t)i
+               : TP_NO_NODE;
+}
+
+/* Finds the stream of each event, and those launched on idle ones. */
+static bool follow_streams(struct tp_path_base *b)
+{
+    const struct tp_trace_index *index = &b->trace->index;
+    const struct tp_events *events = &b->trace->events;
+    if (!list_streams(b))
+        return false;
+    sort_streams(b);
+    int64_t *busy = malloc((b->stream_count + 1) * sizeof *busy);
+    for (size_t i = 0; busy && i < b->stream_count; i++)
+        busy[i] = INT64_MIN;
+    for (size_t i = 0; busy && i < index->device_count; i++) {
+        const uint32_t event = index->device[i]; /* by start */
+        if (index->call[event] == TP_NO_EVENT)
+            continue;
+        const size_t work = tp_path_work(b, event);
+        const struct tp_path_stream stream = stream_of(b->trace, event);
+        const int64_t to = events->start[event] + events->duration[event];
+        const uint32_t number =
+            tp_path_find_stream(b, stream.device, stream.stream);
+        b->stream[work] = number;
+        b->idle[work] = busy[number] < events->start[index->call[event]];
+        busy[number] = to > busy[number] ? to : busy[number];
+    }
+    const bool made = busy != NULL;
+    free(busy);
+    return made;
 }
 
 /* Host events by start; those of one lane as the index has them. */
@@ -139,18 +201,14 @@ static bool sort_work(struct tp_path_base *b)
 {
     const size_t most =
         b->trace->index.device_count + b->trace->events.sync_count + 1;
-    struct tp_ordered *items = malloc(most * sizeof *items),
-                      *scratch = malloc(most * sizeof *scratch);
-    bool ok = items && scratch;
-    if (ok) {
-        link_syncs(b, scratch);
-        link_work(b, scratch);
-        place_all(b);
-        ok = sort_streams(b, items, scratch);
-    }
-    free(items);
+    struct tp_ordered *scratch = malloc(most * sizeof *scratch);
+    if (!scratch)
+        return false;
+    link_syncs(b, scratch);
+    link_work(b, scratch);
     free(scratch);
-    return ok;
+    place_all(b);
+    return follow_streams(b);
 }
 
 enum tp_status tp_path_base_new(const struct tp_trace *trace,
@@ -209,19 +267,49 @@ enum tp_status tp_path_maker_new(const struct tp_path_base *base,
     return TP_OK;
 }
 
+/* Releases an array that may grow again. */
+static void release(void *array, size_t *capacity)
+{
+    void *old, *none = NULL;
+    memcpy(&old, array, sizeof old);
+    free(old);
+    memcpy(array, &none, sizeof none);
+    *capacity = 0;
+}
+
+static void release_items(struct tp_path_maker *m)
+{
+    release(&m->items, &m->item_capacity);
+    release(&m->scratch, &m->scratch_capacity);
+}
+
+static void release_graph(struct tp_path_maker *m)
+{
+    m->made = false;
+    release(&m->node, &m->node_capacity);
+    release(&m->around, &m->around_capacity);
+    release(&m->arcs, &m->arc_capacity);
+    release(&m->room, &m->room_capacity);
+    release(&m->edges, &m->edge_capacity);
+}
+
+void tp_path_maker_shed(struct tp_path_maker *m, bool graph)
+{
+    if (m->event_count <= LARGE)
+        return;
+    release_items(m);
+    if (graph)
+        release_graph(m);
+}
+
 void tp_path_maker_free(struct tp_path_maker *m)
 {
     if (!m)
         return;
-    free(m->node);
-    free(m->around);
+    release_items(m);
+    release_graph(m);
     free(m->event);
-    free(m->arcs);
-    free(m->items);
-    free(m->scratch);
     free(m->last);
     free(m->seen);
-    free(m->room);
-    free(m->edges);
     free(m);
 }

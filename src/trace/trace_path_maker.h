@@ -86,12 +86,20 @@ enum tp_status tp_path_base_new(const struct tp_trace *trace,
                                 struct tp_error *err);
 void tp_path_base_free(struct tp_path_base *base);
 
+/* The number of a stream; TP_NO_NODE: nothing that was launched is on it. */
+uint32_t tp_path_find_stream(const struct tp_path_base *base, int32_t device,
+                             int32_t stream);
+
 /* The same of a maker, which borrows its base. A thread needs one of its own.
  */
 enum tp_status tp_path_maker_new(const struct tp_path_base *base,
                                  struct tp_path_maker **maker,
                                  struct tp_error *err);
 void tp_path_maker_free(struct tp_path_maker *maker);
+
+/* Releases what the graph of a large window was made in, and the graph, too,
+ * but for maker->event. */
+void tp_path_maker_shed(struct tp_path_maker *maker, bool graph);
 
 /* Where the node of an event is in maker->node; SIZE_MAX: not in the window. */
 static inline size_t tp_path_slot(const struct tp_path_maker *maker,

@@ -95,11 +95,11 @@ static void list_order(const struct tp_trace_replay *r,
 
 /* Puts arcs into an order, each cycle of moves on its own: a second array of
  * them would be the largest of all. */
-static void put_in_order(struct tp_trace_replay_arc *arcs, uint32_t *order,
+static void put_in_order(struct tp_play_arc *arcs, uint32_t *order,
                          size_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct tp_trace_replay_arc first = arcs[i];
+        const struct tp_play_arc first = arcs[i];
         uint32_t at = i;
         while (order[at] != i) {
             const uint32_t from = order[at];
@@ -147,14 +147,15 @@ static void note_times(struct tp_trace_replay *r)
     memcpy(r->base, r->at, r->node_count * sizeof *r->at);
     r->fixed_ns = r->origin_ns;
     for (size_t i = 0; i < r->arc_count; i++) {
-        const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        const struct tp_play_arc *arc = &r->arcs[i];
+        const struct tp_play_spare *spare = tp_play_spare(r, arc);
         r->links[i] = (struct tp_play_link){
             arc->from & LAST_NODE, !r->beside[arc->to], arc->to & LAST_NODE,
             r->base[arc->to] != NEVER};
         r->base[arc->to] = NEVER;
-        r->parts |= (uint32_t)(arc->ns > arc->loader_ns) << arc->part;
-        r->loader |= arc->loader_ns > 0;
-        r->queued |= arc->queued_ns > 0;
+        r->parts |= (uint32_t)(arc->ns > spare->loader_ns) << arc->part;
+        r->loader |= spare->loader_ns > 0;
+        r->queued |= spare->queued_ns > 0;
     }
     for (size_t i = 0; i < r->node_count; i++)
         if (!r->beside[i] && r->base[i] > r->fixed_ns)
@@ -173,6 +174,7 @@ enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
 void tp_trace_replay_clear(struct tp_trace_replay *replay)
 {
     free(replay->arcs);
+    free(replay->spares);
     free(replay->links);
     free(replay->base);
     free(replay->beside);

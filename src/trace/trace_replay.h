@@ -48,6 +48,7 @@ enum tp_play_part {
     TP_PLAY_PARTS
 };
 
+/* What is told of an arc when it is added. */
 struct tp_trace_replay_arc {
     uint32_t from, to; /* nodes */
     uint32_t op;       /* text: the operator it is part of; 0: of none   */
@@ -57,15 +58,28 @@ struct tp_trace_replay_arc {
     int64_t queued_ns; /* of it nothing recorded explains                */
 };
 
+/* What of its time few arcs have. */
+struct tp_play_spare {
+    int64_t loader_ns, queued_ns;
+};
+
+/* An arc as it is kept: a step may have millions. */
+struct tp_play_arc {
+    uint32_t from, to, op;
+    uint32_t part : 4, spare : 28; /* spare: in spares                     */
+    int64_t ns;
+};
+
 struct tp_play_link {
     uint32_t from : 31, ends : 1; /* the end of all waits for that node     */
     uint32_t to : 31, first : 1;  /* of those into that node                */
 };
 
 struct tp_trace_replay {
-    struct tp_trace_replay_arc
-        *arcs; /* in an order in which they can be played */
+    struct tp_play_arc *arcs; /* in an order in which they can be played   */
     size_t arc_count, arc_capacity;
+    struct tp_play_spare *spares; /* [0]: of arcs that have no such time   */
+    size_t spare_count, spare_capacity;
     struct tp_play_link *links; /* [arcs]: what playing reads of them      */
     int64_t *base;       /* [nodes] ns since the begin, of those into which
                             there is no arc; far below 0 of others         */
@@ -79,6 +93,13 @@ struct tp_trace_replay {
                             before, ns since the begin                     */
     int64_t recorded_ns; /* from there to the last end                     */
 };
+
+static inline const struct tp_play_spare *
+tp_play_spare(const struct tp_trace_replay *replay,
+              const struct tp_play_arc *arc)
+{
+    return &replay->spares[arc->spare];
+}
 
 /* Puts the arcs in an order in which they can be played; fills links, base,
  * fixed_ns, parts, loader and queued. arcs, at, beside, node_count and

@@ -14,6 +14,9 @@
  * something that nothing recorded explains. */
 enum { TP_PLAY_HAND_OVER_NS = 20000 };
 
+/* Spares that an arc can name. Traces have fewer events. */
+enum { TP_PLAY_SPARES = (1 << 28) - 1 };
+
 struct tp_play_lane {
     uint32_t lane;
     size_t first, end; /* in tops                                        */
@@ -76,7 +79,24 @@ static inline enum tp_status tp_play_add(struct tp_play_build *b,
         tp_grow(&r->arcs, &r->arc_capacity, r->arc_count + 1, sizeof *r->arcs,
                 err) != TP_OK)
         return TP_E_MEMORY;
-    r->arcs[r->arc_count++] = arc;
+    uint32_t spare = 0;
+    if (arc.loader_ns || arc.queued_ns) {
+        if (r->spare_count > TP_PLAY_SPARES)
+            return tp_fail_memory(err);
+        if (tp_grow(&r->spares, &r->spare_capacity, r->spare_count + 1,
+                    sizeof *r->spares, err) != TP_OK)
+            return TP_E_MEMORY;
+        spare = (uint32_t)r->spare_count;
+        r->spares[r->spare_count++] =
+            (struct tp_play_spare){arc.loader_ns, arc.queued_ns};
+    }
+    r->arcs[r->arc_count++] =
+        (struct tp_play_arc){.from = arc.from,
+                             .to = arc.to,
+                             .op = arc.op,
+                             .part = arc.part & 15,
+                             .spare = spare & TP_PLAY_SPARES,
+                             .ns = arc.ns};
     return TP_OK;
 }
 

@@ -62,7 +62,7 @@ static int64_t usual_launch(const struct tp_play_build *b,
     }
     if (n == 0)
         return 0;
-    tp_order_sort(room, room + b->maker->event_count, n);
+    tp_order_sort(room, room + count, n);
     const uint32_t event = room[(n - 1) / 2].event;
     return tp_play_between(b, tp_path_node(m, m->trace->index.call[event]),
                            tp_path_node(m, event));
@@ -261,9 +261,12 @@ static void list_work(struct tp_play_build *b, struct work *work,
 
 enum tp_status tp_play_add_device(struct tp_play_build *b, struct tp_error *err)
 {
-    const size_t most = b->maker->event_count;
+    const struct tp_path_maker *m = b->maker;
+    size_t most = 0;
+    for (size_t i = 0; i < m->event_count; i++)
+        most += is_device(m->trace->events.category[m->event[i]]);
     struct tp_ordered *items = calloc(3 * most + 1, sizeof *items);
-    int64_t *backlog = calloc(b->maker->base->stream_count + 1, sizeof *backlog);
+    int64_t *backlog = calloc(m->base->stream_count + 1, sizeof *backlog);
     enum tp_status status = items && backlog ? TP_OK : tp_fail_memory(err);
     if (status == TP_OK) {
         struct work work = {.items = items, .ends = items + most};

@@ -155,23 +155,35 @@ static int by_events(const void *left, const void *right)
     return order ? order : tp_order_size(a->lane, b->lane);
 }
 
+static bool is_host(uint8_t category)
+{
+    return category == TP_EVENT_CPU_OP || category == TP_EVENT_RUNTIME ||
+           category == TP_EVENT_DRIVER;
+}
+
+/* Whether an event is of the outermost level of the host. */
+static bool is_top(const struct tp_path_maker *m, uint32_t event)
+{
+    return is_host(m->trace->events.category[event]) &&
+           *tp_path_around(m, event) == TP_NO_EVENT;
+}
+
 /* Lists the events of the outermost level by lane and start; the threads with
  * most of them first. */
 static enum tp_status list_tops(struct tp_play_build *b, struct tp_error *err)
 {
     struct tp_path_maker *m = b->maker;
     const struct tp_events *events = &m->trace->events;
-    b->tops = malloc((2 * m->event_count + 2) * sizeof *b->tops);
+    size_t count = 0;
+    for (size_t i = 0; i < m->event_count; i++)
+        count += is_top(m, m->event[i]);
+    b->tops = malloc((2 * count + 2) * sizeof *b->tops);
     b->lanes = calloc(events->lane_count + 1, sizeof *b->lanes);
     if (!b->tops || !b->lanes)
         return tp_fail_memory(err);
     for (size_t i = 0; i < m->event_count; i++) {
         const uint32_t event = m->event[i];
-        const uint8_t category = events->category[event];
-        const bool host = category == TP_EVENT_CPU_OP ||
-                          category == TP_EVENT_RUNTIME ||
-                          category == TP_EVENT_DRIVER;
-        if (host && *tp_path_around(m, event) == TP_NO_EVENT)
+        if (is_top(m, event))
             b->tops[b->top_count++] =
                 (struct tp_ordered){tp_time_key(events->start[event]), event};
     }
@@ -252,10 +264,7 @@ static enum tp_status mark_beside(struct tp_play_build *b, struct tp_error *err)
             b->lanes[i].lane != m->trace->index.main_lane;
     for (size_t i = 0; i < m->event_count; i++) {
         const uint32_t event = m->event[i], node = tp_path_node(m, event);
-        const uint8_t category = events->category[event];
-        const bool host = category == TP_EVENT_CPU_OP ||
-                          category == TP_EVENT_RUNTIME ||
-                          category == TP_EVENT_DRIVER;
+        const bool host = is_host(events->category[event]);
         b->replay->beside[node] = b->replay->beside[node + 1] =
             host && beside[events->lane[event]];
     }
@@ -379,8 +388,11 @@ static enum tp_status allocate(struct tp_play_build *b, struct tp_error *err)
     /* one for each of the path's, and what threads wait for; more may come */
     const size_t arcs = b->maker->arc_count + b->maker->event_count + 1;
     r->arcs = malloc(arcs * sizeof *r->arcs);
-    if (!r->base || !r->at || !r->beside || !b->nodes || !r->arcs)
+    if (!r->base || !r->at || !r->beside || !b->nodes || !r->arcs ||
+        tp_grow(&r->spares, &r->spare_capacity, 1, sizeof *r->spares, err) !=
+            TP_OK)
         return tp_fail_memory(err);
+    r->spare_count = 1;
     r->arc_capacity = arcs;
     r->at[b->begin] = 0;
     for (uint32_t node = 0; node < b->begin; node++)
@@ -418,6 +430,8 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
         status = add_hosts(&b, err);
     if (status == TP_OK)
         status = add_gaps(&b, err);
+    free(b.tops);
+    free(b.lanes);
     if (status == TP_OK)
         status = tp_play_add_device(&b, err);
     if (status == TP_OK)
@@ -425,12 +439,9 @@ enum tp_status tp_trace_replay_make(struct tp_path_maker *maker, int64_t from,
     if (replay->origin_ns >= replay->recorded_ns)
         replay->origin_ns = 0; /* clocks that do not fit */
     replay->recorded_ns -= replay->origin_ns;
-    if (status == TP_OK)
-        status = tp_trace_replay_order(replay, err);
     tp_intervals_clear(&b.loader);
     tp_first_launches_clear(&b.first);
     free(b.nodes);
-    free(b.tops);
-    free(b.lanes);
-    return status;
+    tp_path_maker_shed(maker, true);
+    return status == TP_OK ? tp_trace_replay_order(replay, err) : status;
 }

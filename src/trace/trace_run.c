@@ -34,10 +34,10 @@
 #include "trace/trace_spent.h"
 #include "trace/trace_what_if.h"
 
-/* Traces that together hold no more JSON than this are analysed at once, so
- * that many small ranks keep all threads busy; a larger one is alone and
- * shares out its own reading. The events of a batch are half of its JSON. */
-#define BATCH_BYTES ((uint64_t)64 << 20)
+/* Traces that together hold no more JSON than this are analysed at once, where
+ * there are threads: what each does alone is a third of its time, which others
+ * fill. A larger one is alone. The events of a batch are a third of its JSON. */
+#define BATCH_BYTES ((uint64_t)192 << 20)
 
 /* How far traces shrink under gzip: 13 to 32 times in public ones. */
 enum { GZIP_RATIO = 20 };
@@ -274,7 +274,7 @@ static void fill_batch(struct collector *c, size_t most)
     c->count = 0;
     while (c->count < most && (c->held = next_record(c))) {
         bytes += likely_bytes(c->held);
-        if (c->count && bytes > BATCH_BYTES)
+        if (c->count && (bytes > BATCH_BYTES || tp_pool_size(c->pool) == 1))
             return;
         c->slots[c->count++] = (struct slot){.record = c->held};
         c->held = NULL;

@@ -89,7 +89,7 @@ static enum tp_status add_rows(struct state *s, struct ways *ways,
 
 /* A collective ends the ways to its begin, and begins one of its own. */
 static enum tp_status pass_collective(struct state *s,
-                                      const struct tp_trace_replay_arc *arc,
+                                      const struct tp_play_arc *arc,
                                       struct tp_error *err)
 {
     const uint32_t event = s->maker->event[arc->from / 2];
@@ -111,7 +111,7 @@ static enum tp_status pass(struct state *s, struct tp_error *err)
     const struct tp_trace_replay *r = s->replay;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < r->arc_count && status == TP_OK; i++) {
-        const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        const struct tp_play_arc *arc = &r->arcs[i];
         const struct ways *from = &s->nodes[arc->from];
         if (arc->part == TP_PLAY_COMMUNICATION) {
             status = pass_collective(s, arc, err);

@@ -65,8 +65,8 @@ enum tp_status tp_trace_device_set(const struct tp_trace *trace,
                                    struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
-    enum tp_status status = TP_OK;
     out->count = 0;
+    enum tp_status status = tp_intervals_expect(out, index->device_count, err);
     for (size_t i = 0; i < index->device_count && !status; i++) {
         const uint32_t event = index->device[i];
         if (tp_trace_device_is(trace, event, query)) {

@@ -231,8 +231,10 @@ static enum cost host_cost(const struct tp_trace *trace, uint32_t event)
                                         : COST_CPU_EXEC;
 }
 
-/* Adds the events of one list to the classes they cost. */
+/* Adds the events of one list to the classes that they cost, of those before
+ * `end` and from `first` on. */
 static enum tp_status add_events(struct steps_state *state, bool device,
+                                 enum cost first, enum cost end,
                                  struct tp_error *err)
 {
     const struct tp_trace *trace = state->trace;
@@ -245,10 +247,13 @@ static enum tp_status add_events(struct steps_state *state, bool device,
             device ? device_cost(trace, event) : host_cost(trace, event);
         const int64_t from = trace->events.start[event];
         const int64_t to = end_of(&trace->events, event);
-        if (cost != COST_NONE) {
+        if (cost >= first && cost < end) {
+            status = tp_intervals_expect(&state->costs[cost], count - i, err);
+        }
+        if (cost >= first && cost < end && !status) {
             status = tp_intervals_add(&state->costs[cost], from, to, err);
         }
-        if (cost == COST_DATALOADER && !status &&
+        if (cost == COST_DATALOADER && cost >= first && cost < end && !status &&
             trace->events.lane[event] == index->main_lane) {
             status = tp_intervals_add(&state->waits, from, to, err);
         }
@@ -260,18 +265,10 @@ static enum tp_status add_events(struct steps_state *state, bool device,
 static enum tp_status take(struct steps_state *state, enum cost cost,
                            struct tp_error *err)
 {
-    struct tp_intervals *set = &state->costs[cost], *taken = &state->taken;
-    enum tp_status status = TP_OK;
+    struct tp_intervals *set = &state->costs[cost];
     tp_intervals_unite(set);
-    if (taken->count == 0) {
-        struct tp_intervals empty = *taken;
-        *taken = *set;
-        *set = empty;
-    } else if (set->count > 0) {
-        status = tp_intervals_add_all(taken, set, err);
-    }
+    const enum tp_status status = tp_intervals_join(&state->taken, set, err);
     tp_intervals_clear(set);
-    tp_intervals_unite(taken);
     return status;
 }
 
@@ -293,11 +290,11 @@ static enum tp_status charge_class(struct steps_state *state, enum cost cost,
     return status;
 }
 
-/* Charges the classes in their order, those of the device before what the host
- * did is collected, so that not all of them are held at once. */
+/* Charges the classes in their order: those of the device, then of the host
+ * what is collected in two walks, so that not all of them are held at once. */
 static enum tp_status charge(struct steps_state *state, struct tp_error *err)
 {
-    enum tp_status status = add_events(state, true, err);
+    enum tp_status status = add_events(state, true, 0, COSTS, err);
     for (enum cost cost = 0; cost < COST_COMMUNICATION && !status; cost++) {
         status = charge_class(state, cost, err);
     }
@@ -310,13 +307,17 @@ static enum tp_status charge(struct steps_state *state, struct tp_error *err)
                                          span->host.to);
     }
     if (!status) {
-        status = add_events(state, false, err);
+        status = add_events(state, false, 0, COST_CPU_EXEC, err);
     }
     tp_intervals_unite(&state->waits);
-    for (enum cost cost = COST_COMMUNICATION; cost < COSTS && !status; cost++) {
+    for (enum cost cost = COST_COMMUNICATION; cost < COST_CPU_EXEC && !status;
+         cost++) {
         status = charge_class(state, cost, err);
     }
-    return status;
+    if (!status) {
+        status = add_events(state, false, COST_CPU_EXEC, COSTS, err);
+    }
+    return status ? status : charge_class(state, COST_CPU_EXEC, err);
 }
 
 /* --- rows --------------------------------------------------------------- */

@@ -86,6 +86,7 @@ struct what_if {
     struct tp_trace *trace;
     struct tp_trace_replay replay;
     struct room *rooms; /* [workers]                                        */
+    unsigned workers;
     struct question questions[TP_WHAT_IF_CHANGES + OPERATORS];
     size_t count;
     int64_t first_step, steps;
@@ -105,16 +106,16 @@ static void apply(const struct tp_trace_replay *r, const struct change *change,
                   int64_t *ns)
 {
     for (size_t i = 0; i < r->arc_count; i++) {
-        const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        const struct tp_play_arc *arc = &r->arcs[i];
         if (change->none >> arc->part & 1)
-            ns[i] = arc->loader_ns;
+            ns[i] = tp_play_spare(r, arc)->loader_ns;
         else
             ns[i] = arc->ns;
     }
     for (size_t i = 0; change->loader && i < r->arc_count; i++)
-        ns[i] -= r->arcs[i].loader_ns;
+        ns[i] -= tp_play_spare(r, &r->arcs[i])->loader_ns;
     for (size_t i = 0; change->queued && i < r->arc_count; i++)
-        ns[i] -= r->arcs[i].queued_ns;
+        ns[i] -= tp_play_spare(r, &r->arcs[i])->queued_ns;
     for (size_t i = 0; change->gone && i < r->arc_count; i++) {
         if (change->gone >> r->arcs[i].part & 1)
             ns[i] = TP_PLAY_GONE;
@@ -130,17 +131,21 @@ static void halve(const struct tp_trace_replay *r, uint32_t op, int64_t *ns)
                     : r->arcs[i].ns;
 }
 
-static bool make_room(const struct tp_trace_replay *r, struct room *room)
+/* A thread that is alone plays in what was recorded. */
+static bool make_room(const struct tp_trace_replay *r, struct room *room,
+                      bool alone)
 {
-    if (room->at)
+    if (room->ns)
         return true;
-    free(room->ns);
-    room->ns = malloc((r->arc_count + 1) * sizeof *room->ns);
-    room->at = malloc((r->node_count + 1) * sizeof *room->at);
-    if (!room->ns || !room->at)
-        return false;
-    memcpy(room->at, r->at, r->node_count * sizeof *room->at);
-    return true;
+    if (alone)
+        room->at = r->at;
+    else if (!room->at)
+        room->at = malloc((r->node_count + 1) * sizeof *room->at);
+    if (room->at && !alone)
+        memcpy(room->at, r->at, r->node_count * sizeof *room->at);
+    if (room->at)
+        room->ns = malloc((r->arc_count + 1) * sizeof *room->ns);
+    return room->ns != NULL;
 }
 
 /* Answers one question. */
@@ -149,7 +154,7 @@ static void answer(void *context, size_t index, unsigned worker)
     struct what_if *w = context;
     struct question *question = &w->questions[index];
     struct room *room = &w->rooms[worker];
-    if (!make_room(&w->replay, room)) {
+    if (!make_room(&w->replay, room, w->workers == 1)) {
         atomic_store(&w->failed, true);
         return;
     }
@@ -183,7 +188,8 @@ static enum tp_status ask_operators(struct what_if *w, struct tp_error *err)
         return tp_fail_memory(err);
     for (size_t i = 0; i < r->arc_count; i++)
         if (r->arcs[i].part != TP_PLAY_LOAD) /* is no operator's work */
-            times[r->arcs[i].op] += r->arcs[i].ns - r->arcs[i].loader_ns;
+            times[r->arcs[i].op] +=
+                r->arcs[i].ns - tp_play_spare(r, &r->arcs[i])->loader_ns;
     for (int n = 0; n < OPERATORS; n++) {
         uint32_t most = 0; /* that of no operator */
         times[0] = 0;
@@ -234,18 +240,19 @@ static enum tp_status add_rows(const struct what_if *w, struct tp_error *err)
 static enum tp_status answer_all(struct what_if *w, struct tp_error *err)
 {
     struct tp_pool *pool = w->trace->pool;
-    const unsigned workers = tp_pool_size(pool);
+    w->workers = tp_pool_size(pool);
     ask_changes(w);
     enum tp_status status = ask_operators(w, err);
     if (status != TP_OK)
         return status;
-    w->rooms = calloc(workers, sizeof *w->rooms);
+    w->rooms = calloc(w->workers, sizeof *w->rooms);
     if (!w->rooms)
         return tp_fail_memory(err);
     tp_pool_for(pool, w->count, answer, w);
-    for (unsigned i = 0; i < workers; i++) {
+    for (unsigned i = 0; i < w->workers; i++) {
         free(w->rooms[i].ns);
-        free(w->rooms[i].at);
+        if (w->rooms[i].at != w->replay.at)
+            free(w->rooms[i].at);
     }
     free(w->rooms);
     return atomic_load(&w->failed) ? tp_fail_memory(err) : add_rows(w, err);

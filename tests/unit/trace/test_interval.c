@@ -73,6 +73,18 @@ static void check_pair(const struct tp_intervals *a, const struct line *x,
     }
     cr_assert_eq(tp_intervals_subtract(a, b, &out, NULL), TP_OK);
     agree(&out, &rest, "subtract");
+    for (int at = 0; at < LINE; at++) {
+        rest.covered[at] |= y->covered[at];
+    }
+    cr_assert_eq(tp_intervals_join(&out, b, NULL), TP_OK);
+    agree(&out, &rest, "join");
+    tp_intervals_clear(&out);
+    for (int at = 0; at < LINE; at++) {
+        rest.covered[at] = x->covered[at] | y->covered[at];
+    }
+    cr_assert_eq(tp_intervals_join(&out, a, NULL), TP_OK);
+    cr_assert_eq(tp_intervals_join(&out, b, NULL), TP_OK);
+    agree(&out, &rest, "join of what overlaps");
     tp_intervals_clear(&out);
 }
 
