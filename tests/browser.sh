@@ -101,6 +101,32 @@ calls compare compare/compare_report.html compare/compare.h5
     "$srcdir/testdata/content/swapped" --match content --output_dir content \
     --no_plots --quiet
 evidence 'compare by content' content/compare_report.html content/compare.h5
+"$TPROF" compare "$srcdir/testdata/content/whole" \
+    "$srcdir/testdata/content/tp2" --match content --output_dir shards \
+    --no_plots --quiet
+for name in content shards; do
+    echo "== compare by content, $name"
+    "$python" "$srcdir/tests/browser/content_page.py" \
+        $name/compare_report.html $name/compare.h5
+    count $? "compare by content, $name"
+done
+# a call that only A has, or only B
+cp -r "$srcdir/testdata/msprobe/step0" less
+chmod -R u+w less
+"$python" -c 'import json, sys
+with open(sys.argv[1]) as file:
+    dump = json.load(file)
+del dump["data"]["Torch.softmax.0.forward"]
+with open(sys.argv[1], "w") as file:
+    json.dump(dump, file)' less/proc4711/dump.json
+for sides in "$srcdir/testdata/msprobe/step1 less" \
+    "less $srcdir/testdata/msprobe/step1"; do
+    # shellcheck disable=SC2086
+    "$TPROF" compare $sides --output_dir lacks --no_plots --quiet
+    evidence 'compare, a call less' lacks/compare_report.html lacks/compare.h5
+    calls 'compare, a call less' lacks/compare_report.html lacks/compare.h5
+    rm -r lacks
+done
 cp -r "$srcdir/testdata/msprobe/step1" hurt
 chmod -R u+w hurt
 rm hurt/*/dump_tensor_data/Torch.add.0.forward.input.0.pt

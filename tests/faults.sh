@@ -58,7 +58,8 @@ loops()
 
 data=$srcdir/testdata
 cd "$work" || exit 99
-mkdir tensors trace figures dump compare replay check inspect page
+mkdir tensors trace figures dump compare parting content replay check inspect \
+    page
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -68,6 +69,8 @@ make_trace trace/a.json
 make_trace trace/b.json 3000
 cp -R "$data/msprobe/step0" "$data/msprobe/step1" dump
 cp -R "$data/msprobe/step0" "$data/msprobe/step1" compare
+cp -R "$data/divergence/step0" "$data/divergence/step1" parting
+cp -R "$data/content/whole" "$data/content/swapped" content
 cp -R "$data/replay/step3" "$data/replay/step0" replay
 cp "$data"/check/bad-adam_eps_half.py "$data"/check/bad-amax_history_1.sh check
 cp -R check page/in
@@ -85,6 +88,10 @@ to="--output_dir out --jobs 1"
     loops dump "dump step1" -- dump step0 $to
     loops compare "compare step0 step0 --no_plots" -- \
         compare step0 step1 --no_plots $to
+    RUNS=12 loops parting "" -- \
+        compare step0 step1 --autodiff --no_plots $to
+    RUNS=12 loops content "" -- \
+        compare whole swapped --match content --no_plots $to
     loops replay "replay step0 --no_plots" -- replay step3 --no_plots $to
     loops check "" -- check .
     loops page "check first.py" -- check in $to

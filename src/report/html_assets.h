@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-huGacbalMGatyiAJTLWSnXWL8xRX5ae1Q8dDRz8+Vx4="
+    "sha256-pkoaIxkD0BNjBu9CYd0zKdP6/hAFJpXVr/6dRF9Ip/k="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-bdQNgV/MrqotNsJ6rz2py7rg/bR7rrra6Nc7JBgG34M="
 

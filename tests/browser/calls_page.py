@@ -257,6 +257,8 @@ def chart(page, finding, number, calls):
         for at in wanted), f"{words}: {shown}, not {wanted}")
     marked = figure.locator("circle.bad").count()
     check(marked == (own[0]["order"] in wanted), f"{words}: {marked} marked")
+    line = figure.locator("path.bad").count()
+    check(line == 1 - marked, f"{words}: without a number, {line} lines")
     steps = {call["step"] for call in calls
              if call["name"] == own[0]["name"] and
              call["rank"] == own[0]["rank"]}

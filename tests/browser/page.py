@@ -128,6 +128,21 @@ def inert(page):
     check(scripts == 1, f"{scripts} scripts")
 
 
+def explained(page, measure):
+    """Each word of the cells has its line below, in the same colour."""
+    told = page.eval_on_selector_all(
+        ".levels dt", "nodes => nodes.map(n => [n.textContent, n.className])")
+    if not told:
+        return
+    words = page.eval_on_selector_all(
+        ".map td button", "nodes => nodes.map(n => [n.textContent.replace("
+        "/ \u00d7\\d+$/, ''), n.className])")
+    check({tuple(one) for one in words} <= {tuple(one) for one in told},
+          f"map of {measure}: {told} for {words[:9]}")
+    means = page.locator(".levels dd").all_inner_texts()
+    check(len(means) == len(told) and all(means), f"{measure}: {means}")
+
+
 def heat(page):
     cells = page.locator(".map td button")
     if cells.count() == 0:
@@ -137,6 +152,7 @@ def heat(page):
             "nodes => nodes.map(n => n.value)"):
         page.select_option("#map select >> nth=0", value)
         check(cells.count() > 0, f"map of {value}")
+        explained(page, value)
     names = page.eval_on_selector_all("#map select >> nth=0 >> option",
                                       "nodes => nodes.map(n => n.value)")
     page.select_option("#map select >> nth=0", next(

@@ -49,3 +49,22 @@ Test(dump_call_module, without_a_tree)
     expect(NULL, "Functional.linear.0.forward", "");
     expect(NULL, "Functional.linear.0.backward", "");
 }
+
+static void expect_line(const char *line, const char *place, const char *code)
+{
+    const struct tp_dump_line made = tp_dump_line_of(line);
+    cr_expect_eq(made.head, (int)strlen(place), "%s", line);
+    cr_expect_eq(strncmp(made.place, place, strlen(place)), 0, "%s", line);
+    cr_expect_eq(made.length, (int)strlen(code), "%s", line);
+    cr_expect_eq(strncmp(made.code, code, strlen(code)), 0, "%s", line);
+}
+
+Test(dump_call, lines_without_breaks)
+{
+    expect_line("File m.py, line 7, in forward, \n return x\n",
+                "File m.py, line 7, in forward", "return x");
+    expect_line("File m.py, line 7, in f, \n", "File m.py, line 7, in f", "");
+    expect_line("File m.py, line 7", "File m.py, line 7", "");
+    expect_line("\n\t x = 1\n y = 2", "", "x = 1");
+    expect_line("", "", "");
+}
