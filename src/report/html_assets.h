@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-C086h7G2ZEUtO2u59E6dah6LXoTQ72CRDYjBET167rc="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-Mc+y/vFbjoEEawU1AI4R+cg4lJ7798HXkPb5gdeOjYc="
+    "sha256-8QXQHmmS0qWes9vgOOsH42gR0SmDtg+A0iXfgJMNVZI="
 
 #endif
