@@ -100,8 +100,8 @@ function taken(places, radius) {
   });
 }
 
-/* The first of the places, [x, y] of where words begin, that covers least; what
- * stands there then is taken as well. */
+/* The first of the places, [x, y] of where words begin, that covers least, and
+ * how much; what stands there then is taken as well. */
 function place(words, places, boxes, width) {
   let best = null, least = Infinity;
   for (const at of places) {
@@ -111,7 +111,7 @@ function place(words, places, boxes, width) {
     if (cost < least) [best, least] = [at, cost];
   }
   boxes.push(boxOf(words, best));
-  return best;
+  return [...best, least];
 }
 
 /* --- the chart of a finding ------------------------------------------------ */
@@ -152,34 +152,44 @@ function scaled(points, finding, width) {
               ? HEIGHT - BOTTOM - (map(v) - low) / span * (HEIGHT - BOTTOM - top) : 10};
 }
 
-/* Draws a label where it covers least. */
+/* Draws a label where it covers least; that of the finding's point, where it
+ * would cover something, below the axis. */
 function labels(places, left, width) {
   const boxes = [...taken(places, 4),
       {left, right: width, top: HEIGHT - BOTTOM - 1, bottom: HEIGHT},
       {left: 0, right: left + 1, top: 0, bottom: HEIGHT}];
-  const add = (words, at, more) => {
+  const made = {below: 0, clear: (box) => boxes.push(box), add: (words, at) => {
     const inside = at.filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
     const [x, y] = place(words, inside, boxes, width);
-    return draw('text', {class: 'label', x, y, ...more}, words);
-  };
-  return {add, clear: (box) => boxes.push(box)};
+    return draw('text', {class: 'label', x, y}, words);
+  }, own: (words, u, v) => {
+    const long = words.length * LETTER;
+    const at = around(u, v, long).filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
+    let [x, y, cost] = place(words, at, boxes, width);
+    if (cost > 0) {
+      made.below = 16;
+      [x, y] = [Math.max(2, Math.min(width - long - 2, u - long / 2)), HEIGHT + 8];
+    }
+    return draw('text', {class: 'label its', x, y}, words);
+  }};
+  return made;
 }
 
 /* The point of the finding in a ring, or a line where it has no number. */
 function marked(finding, points, {x, y, top}, label) {
-  const at = x(finding.iteration), {first} = finding.words, its = {class: 'label its'};
+  const at = x(finding.iteration), {first} = finding.words;
   const own = points.find(([i]) => i === finding.iteration);
   if (own) {
     const v = y(own[1]);
     label.clear({left: at - 8, right: at + 8, top: v - 8, bottom: v + 8});
     return [draw('circle', {class: 'bad', cx: at, cy: v, r: 7}),
-            label.add(first, around(at, v, first.length * LETTER), its)];
+            label.own(first, at, v)];
   }
   const words = `${first}: no number`, middle = (top + HEIGHT - BOTTOM) / 2;
   label.clear({left: at - 2, right: at + 2, top, bottom: HEIGHT - BOTTOM});
   return [draw('path', {class: 'bad', 'stroke-dasharray': '4 3',
                         d: `M${at} ${top}V${HEIGHT - BOTTOM}`}),
-          label.add(words, around(at, middle, words.length * LETTER), its)];
+          label.own(words, at, middle)];
 }
 
 function dotOf(i, v, finding, over, {x, y}) {
@@ -195,7 +205,7 @@ function chart(points, finding, width) {
   const over = finding.over || 'iteration', base = finding.baseline;
   const scale = scaled(points, finding, width), {x, y, left, top, least, most} = scale;
   const places = points.map(([i, v]) => [x(i), y(v)]), label = labels(places, left, width);
-  const svg = draw('svg', {viewBox: `0 0 ${width} ${HEIGHT}`, width, role: 'img'},
+  const svg = draw('svg', {width, role: 'img'},
       draw('title', {}, `${finding.metric} over ${over}s`),
       draw('path', {class: 'axis', fill: 'none',
                     d: `M${left} ${top}V${HEIGHT - BOTTOM}H${width - EDGE}`}),
@@ -213,6 +223,7 @@ function chart(points, finding, width) {
       text(2, y(most) + 8, told(most)), text(2, y(least), told(least)),
       text(left, HEIGHT - 6, `${over} ${scale.from}`),
       text(width - EDGE, HEIGHT - 6, String(scale.to), {'text-anchor': 'end'}));
+  svg.setAttribute('viewBox', `0 0 ${width} ${HEIGHT + label.below}`);
   return make('figure', {class: 'shares'}, make('figcaption', {},
       finding.caption + (scale.log ? ', on a logarithmic scale' : '')), svg);
 }

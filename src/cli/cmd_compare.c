@@ -217,6 +217,8 @@ static enum tp_status judge(void *session, struct tp_error *err)
     s->frame.damaged = s->comparison.a.damaged + s->comparison.b.damaged +
                            s->comparison.counts.damaged >
                        0;
+    for (size_t i = 0; i < s->autodiff.count; i++)
+        s->frame.damaged |= s->autodiff.searches[i].unread > 0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     s->frame.known = status == TP_OK;
     return status;

@@ -431,7 +431,8 @@ static enum tp_status read_place(const struct tp_dump_read_options *options,
     enum tp_status status = read_source(&reader, TP_DUMP_JSON, err);
     if (status == TP_OK)
         status = read_source(&reader, TP_DUMP_DEBUG, err);
-    mark_files(place);
+    if (status == TP_OK)
+        mark_files(place); /* else the last item may be half made        */
     if (status == TP_OK)
         status = tp_dump_calls_index(place, err);
     if (status == TP_OK && options->recover)

@@ -182,6 +182,8 @@ static enum tp_status see_tensors(struct search *search, struct state *state,
     count_dtypes(search, item, other);
     state->sharded |= diff.relation == TP_ITEM_SHARDED;
     state->unknown |= diff.relation == TP_ITEM_UNKNOWN;
+    search->found->unread +=
+        diff.relation == TP_ITEM_UNKNOWN && item->file && other->file;
     if (is_reshaped(search, state, item, &diff)) {
         state->argument = true;
         tp_divergence_say_shape(state->row, item, other, &search->found->arena);
@@ -246,6 +248,17 @@ static void fill_row(const struct state *state)
 }
 
 /* Replays one run's call, and counts it. */
+static bool has_files(const struct tp_dump_place *place,
+                      const struct tp_dump_call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &place->items[call->first + i];
+        if (item->kind == TP_DUMP_TENSOR && !item->file)
+            return false;
+    }
+    return true;
+}
+
 static enum tp_status judge_one(struct search *search,
                                 const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
@@ -255,6 +268,9 @@ static enum tp_status judge_one(struct search *search,
     enum tp_status status = tp_replay_judge(place, call, verdict, err);
     search->found->judged +=
         status == TP_OK && verdict->state == TP_REPLAY_JUDGED;
+    search->found->unread += status == TP_OK &&
+                             verdict->state == TP_REPLAY_UNREADABLE &&
+                             has_files(place, call);
     return status;
 }
 

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-pkoaIxkD0BNjBu9CYd0zKdP6/hAFJpXVr/6dRF9Ip/k="
+    "sha256-piGAWSuwXCbcIYfkG65H9FXmsvU+LF4/Qe4CFZvJT68="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-bdQNgV/MrqotNsJ6rz2py7rg/bR7rrra6Nc7JBgG34M="
+    "sha256-hqF2lM0k6XXfcvQlIMUa+Reg1bNs4MgCnE6KuR2JD0I="
 
 #endif

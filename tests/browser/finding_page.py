@@ -75,7 +75,8 @@ def charts(page, file):
         drawn[bool(found)] += 1
         rank = ranks.get(number, -1)
         if found:
-            said = re.search(r" over iterations( of rank (\d+))?$",
+            said = re.search(r" over iterations( of rank (\d+))?"
+                             "(, on a logarithmic scale)?$",
                              chart.locator("figcaption").first.inner_text())
             check(said and (int(said[2]) if said[1] else -1) == rank ==
                   int(finding["rank"]) or finding["rank"] == -1,

@@ -22,7 +22,8 @@ msprobe=$srcdir/testdata/msprobe
 head_of()
 {
     must tprof-analyze "$@" --no_plots --quiet --output_dir head
-    grep -o -e '<p class="lead"><b>.*</p>' -e '<p class="lead">First: <b>[^<]*' \
+    grep -o -e '<p class="lead"><b>.*</p>' \
+        -e '<p class="lead">First: <b>[^<]*' \
         -e '<p>[0-9A-Z][a-z0-9]* .* [a-z0-9]*</p>' head/*report.html |
         grep -v -e Read: -e 'The ratio'
     rm -r head
