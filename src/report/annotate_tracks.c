@@ -12,7 +12,9 @@
  * Times are decimal microseconds with all their nanoseconds. Programs round
  * them, start and length alone, so of slices with a length ("X") that touch
  * Perfetto finds many to overlap, and drops them. An end and a begin at one
- * moment stay at one moment however they are rounded.
+ * moment stay at one moment however they are rounded. There Perfetto has the
+ * end first: a slice whose own two are rounded to one would end the one before
+ * and never end itself, so it is a moment ("i") that tells its length.
  */
 #include "report/annotate_tracks.h"
 
@@ -32,7 +34,6 @@
 #include "verdict/trace_verdict.h"
 
 enum { FULL = 64 << 10 }; /* bytes that are handed on at once */
-
 /* Rows of the process, from the top; each may be several. */
 enum track {
     TRACK_VERDICT,
@@ -64,7 +65,9 @@ struct writer {
     size_t number; /* of the trace */
     const struct tp_annotate_sink *sink;
     struct tp_text text;
-    int64_t tid, end_ns; /* of the slice that was begun                    */
+    /* of the slice that was begun; ns: of what it stands for            */
+    int64_t tid, to_ns, drawn_ns, ns;
+    bool lasts; /* it has an end of its own */
     struct rows rows[TRACKS];
 };
 
@@ -181,27 +184,47 @@ static enum tp_status find_row(struct writer *w, enum track track,
     return status;
 }
 
-/* A slice up to its arguments, which follow. */
+/* Whether a slice has two ends where times are doubles of us, times 1000: each
+ * off by less than 1.02 of the distance of doubles, and cut to whole ns. */
+static bool can_last(int64_t from_ns, int64_t ns)
+{
+    const double us = fabs((double)from_ns / 1e3) + (double)ns / 1e3;
+    return (double)ns > 1 + 2.04 * 1e3 * (nextafter(us, INFINITY) - us);
+}
+
+/* A slice up to its arguments, which follow; a moment, if it is too short. */
 static void begin_slice(struct writer *w, int64_t tid, const char *name,
                         int64_t from_ns, int64_t ns)
 {
     w->tid = tid;
-    w->end_ns = from_ns + ns;
-    begin(w, 'B');
-    tp_text_add(&w->text, ",\"tid\":%" PRId64 ",\"ts\":", tid);
+    w->to_ns = from_ns + ns;
+    w->ns = w->drawn_ns = ns;
+    w->lasts = can_last(from_ns, ns);
+    begin(w, w->lasts ? 'B' : 'i');
+    tp_text_add(&w->text, "%s,\"tid\":%" PRId64 ",\"ts\":",
+                w->lasts ? "" : ",\"s\":\"t\"", tid);
     add_us(&w->text, from_ns);
     tp_text_add(&w->text, ",\"name\":");
     tp_text_json(&w->text, name);
     tp_text_add(&w->text, ",\"args\":{");
 }
 
-/* Ends the arguments and the slice. */
+/* Ends the arguments, with the length if it does not show, and the slice. */
 static enum tp_status end_slice(struct writer *w, struct tp_error *err)
 {
+    if (!w->lasts || w->ns != w->drawn_ns) {
+        const size_t length = w->text.length;
+        if (length > 0 && w->text.data[length - 1] != '{')
+            tp_text_bytes(&w->text, ",", 1);
+        tp_text_add(&w->text, "\"us\":");
+        add_us(&w->text, w->ns);
+    }
+    if (!w->lasts)
+        return end(w, "}}", err);
     tp_text_add(&w->text, "}},\n");
     begin(w, 'E');
     tp_text_add(&w->text, ",\"tid\":%" PRId64 ",\"ts\":", w->tid);
-    add_us(&w->text, w->end_ns);
+    add_us(&w->text, w->to_ns);
     return end(w, "}", err);
 }
 
@@ -254,9 +277,8 @@ static enum tp_status add_step(struct writer *w,
         find_row(w, TRACK_STEPS, step->from_ns, step->to_ns, &row, err);
     if (status != TP_OK)
         return status;
-    begin_slice(w, tid_of(TRACK_STEPS, row),
-                tp_trace_verdict_table[verdict].id, step->from_ns,
-                step->to_ns - step->from_ns);
+    begin_slice(w, tid_of(TRACK_STEPS, row), tp_trace_verdict_table[verdict].id,
+                step->from_ns, step->to_ns - step->from_ns);
     tp_text_add(&w->text, "\"step\":%" PRId64, step->step);
     add_share(&w->text, "GPU busy", idle.busy);
     for (int i = 0; i < TP_IDLE_CAUSES; i++) {
@@ -290,10 +312,10 @@ static enum tp_status add_steps(struct writer *w, struct tp_error *err)
 
 /* --- idle time ----------------------------------------------------------- */
 
-static int by_start(const void *left, const void *right)
+static int by_start(const void *a, const void *b)
 {
-    const struct tp_stretch_row *a = left, *b = right;
-    return tp_order_int64(a->from_ns, b->from_ns);
+    return tp_order_int64(((const struct tp_stretch_row *)a)->from_ns,
+                          ((const struct tp_stretch_row *)b)->from_ns);
 }
 
 static enum tp_status add_idle(struct writer *w, struct tp_error *err)
@@ -349,24 +371,13 @@ static enum tp_status add_piece(struct writer *w, int64_t tid,
     const char *kind = tp_path_kind_name(piece->spent_on);
     if (piece->ns == 0)
         return TP_OK;
-    if (to > from) {
-        begin_slice(w, tid, *piece->name ? piece->name : kind, from, to - from);
-        *shown = to;
-    } else { /* all of it is hidden: a moment, with its length */
-        begin(w, 'i');
-        tp_text_add(&w->text, ",\"tid\":%" PRId64 ",\"s\":\"t\",\"ts\":", tid);
-        add_us(&w->text, piece->from_ns);
-        tp_text_add(&w->text, ",\"name\":");
-        tp_text_json(&w->text, *piece->name ? piece->name : kind);
-        tp_text_add(&w->text, ",\"args\":{");
-    }
+    begin_slice(w, tid, *piece->name ? piece->name : kind,
+                to > from ? from : piece->from_ns, to > from ? to - from : 0);
+    *shown = to > *shown ? to : *shown;
+    w->ns = piece->ns;
     tp_text_add(&w->text, "\"step\":%" PRId64 ",\"spent on\":\"%s\"",
                 piece->step, kind);
-    if (to <= from || to - from != piece->ns) {
-        tp_text_add(&w->text, ",\"us\":");
-        add_us(&w->text, piece->ns);
-    }
-    return to > from ? end_slice(w, err) : end(w, "}}", err);
+    return end_slice(w, err);
 }
 
 static enum tp_status add_paths(struct writer *w, struct tp_error *err)
@@ -547,10 +558,10 @@ struct change {
     double gbps;
 };
 
-static int by_moment(const void *left, const void *right)
+static int by_moment(const void *a, const void *b)
 {
-    const struct change *a = left, *b = right;
-    return tp_order_int64(a->at_ns, b->at_ns);
+    return tp_order_int64(((const struct change *)a)->at_ns,
+                          ((const struct change *)b)->at_ns);
 }
 
 static size_t find_changes(const struct tp_trace *trace, struct change *changes)

@@ -177,7 +177,7 @@ def close(a, b, what, scale=1.0):
 def check_idle(tracks, row):
     sums = collections.Counter()
     for e in tracks["GPU idle, by cause"]:
-        sums[CAUSES[e["name"]]] += e["dur"]
+        sums[CAUSES[e["name"]]] += us(e)
     for column in CAUSES.values():
         close(sums[column], row[column] * row["window_us"], "idle " + column,
               row["window_us"])
@@ -324,7 +324,7 @@ def check(program, paths):
             check_path(tracks, of["critical_path"])
             queue = check_queue(old, added)
             check_rates(added, of["collectives"])
-            waits = sum(e["dur"] for e in tracks["waits for other ranks"])
+            waits = sum(us(e) for e in tracks["waits for other ranks"])
             if len(ranks):
                 want = ranks[number]["wait_us"]
                 close(waits, 0 if np.isnan(want) else want, "waits")
