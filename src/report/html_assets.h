@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-3fbv/eL8CZOhCGdF/d6d5FF70rO1fAkxmzN3RblhKiM="
+    "sha256-CIGLyZ3CM9Y79zQzN9URmjpaDhB5tclS5Um0fjETdb0="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-8QXQHmmS0qWes9vgOOsH42gR0SmDtg+A0iXfgJMNVZI="
 
