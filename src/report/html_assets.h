@@ -9,7 +9,7 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-piGAWSuwXCbcIYfkG65H9FXmsvU+LF4/Qe4CFZvJT68="
+    "sha256-jDbdq/gZ5gjhVYR1jisNz7UMDVnkLXUsYQZaJWAX5jM="
 #define TP_HTML_SCRIPT_HASH \
     "sha256-hqF2lM0k6XXfcvQlIMUa+Reg1bNs4MgCnE6KuR2JD0I="
 
