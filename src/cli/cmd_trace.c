@@ -303,6 +303,7 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
     static const struct tp_frame_steps one = {
         .title = "traces",
         .hdf5 = "trace.h5",
+        .beside = true,
         .findings = "trace_findings.json",
         .report = "trace_report.txt",
         .check = check,

@@ -37,8 +37,8 @@ static enum tp_status take_tables(struct tp_frame *frame,
                            : status;
 }
 
-/* Tables that become a file and a part of the page, both at once where there
- * are threads for it. */
+/* Tables that become a file and a part of the page, both at once where rows
+ * are made from what is only read and there are threads for it. */
 struct writing {
     struct tp_frame *frame;
     const char *path;
@@ -62,7 +62,8 @@ static void write_task(void *context, size_t index, unsigned worker)
 static enum tp_status write_tables(struct writing *w, struct tp_error *err)
 {
     const size_t parts = w->frame->options->no_html ? 1 : 2;
-    tp_pool_for(w->frame->pool, parts, write_task, w);
+    tp_pool_for(w->frame->steps->beside ? w->frame->pool : NULL, parts,
+                write_task, w);
     for (size_t i = 0; i < parts; i++) {
         if (w->status[i] == TP_OK)
             continue;

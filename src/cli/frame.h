@@ -59,6 +59,8 @@ struct tp_frame_steps {
     const char *others[TP_FRAME_OTHERS];  /* which an earlier run may have left
                                              beside these; NULL: no more    */
     bool computes; /* on the device that the options name                  */
+    bool beside;   /* rows of its tables are made from what is only read, so
+                      that several threads may make them                    */
     /* What the options ask for; before anything is made, and no file is read:
      * that is for `read`, which has few rights. */
     enum tp_status (*check)(void *session, struct tp_error *err);

@@ -36,8 +36,7 @@
 
 /* Traces that together hold no more JSON than this are analysed at once, where
  * there are threads: what each does alone is a third of its time, which others
- * fill. A larger one is alone. The events of a batch are a third of its JSON.
- */
+ * fill. A larger one is alone. Events of a batch are a third of its JSON. */
 #define BATCH_BYTES ((uint64_t)192 << 20)
 
 /* How far traces shrink under gzip: 13 to 32 times in public ones. */
