@@ -88,9 +88,9 @@ to="--output_dir out --jobs 1"
     loops dump "dump step1" -- dump step0 $to
     loops compare "compare step0 step0 --no_plots" -- \
         compare step0 step1 --no_plots $to
-    RUNS=12 loops parting "" -- \
+    RUNS=12 loops parting "compare step0 step0 --no_plots" -- \
         compare step0 step1 --autodiff --no_plots $to
-    RUNS=12 loops content "" -- \
+    RUNS=12 loops content "compare whole whole --match content --no_plots" -- \
         compare whole swapped --match content --no_plots $to
     loops replay "replay step0 --no_plots" -- replay step3 --no_plots $to
     loops check "" -- check .
