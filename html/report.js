@@ -447,8 +447,9 @@ function ofFinding(table, finding) {
   return table.rows.slice(low, end);
 }
 
-/* What a chart of rates shows as the usual value, and where it begins. */
-const WORDS_OF_PLACES = {baseline: 'median of the place', first: 'first of the place'};
+/* What a chart of rates shows as the usual value, and marks: the first of a
+ * place may be another tensor than the worst, whose series this is. */
+const WORDS_OF_PLACES = {baseline: 'median of the place', first: 'worst of the place'};
 const PLACES_RULES = ['sqnr', 'overflow', 'underflow'];
 
 /* The number of a finding over iterations, or why there is no such chart. */
@@ -468,11 +469,15 @@ async function addSeries(place, of, finding) {
   else if (!points.length) lack('it is infinite throughout');
   else if (points.length < 2)
     lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
-  else
-    place.append(keys.chart(points, {metric, baseline: of('baseline'), iteration: of('iteration'),
+  else {
+    const ofPlace = PLACES_RULES.includes(of('rule'));
+    const worst = ofPlace && points.find((point) => point[1] === of('value'));
+    place.append(keys.chart(points, {metric, baseline: of('baseline'),
+        iteration: ofPlace ? worst && worst[0] : of('iteration'),
         caption: `${metric} over iterations` + (rank === null ? '' : ` of rank ${rank}`),
-        words: PLACES_RULES.includes(of('rule')) ? WORDS_OF_PLACES
-            : {baseline: 'baseline', first: 'first bad'}}, widthOf(place)));
+        words: ofPlace ? WORDS_OF_PLACES : {baseline: 'baseline', first: 'first bad'}},
+        widthOf(place)));
+  }
 }
 
 /* --- the page ----------------------------------------------------------------- */

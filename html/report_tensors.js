@@ -231,7 +231,7 @@ function cutOf(measure, tensors) {
   if (!measure.source || !(source.total > all)) return '';
   const last = source.rows[all - 1][source.at.get('tensor')];
   return `Of the first ${all} of ${source.total} casts only, those of tensors 0 to ` +
-      `${last} of ${tensors.total}: a cell of later ones is empty. `;
+      `${last} of ${tensors.total}: what later ones lose is in no cell. `;
 }
 
 /* What the map can be of: layers, else modules; over iterations, else names. */

@@ -46,7 +46,7 @@ void tp_report_content_head(const struct tp_content_report *report,
                             struct tp_text *sentence)
 {
     if (report->findings->count == 0)
-        tp_text_add(verdict, "nothing was found");
+        tp_text_add(verdict, "nothing stands out");
     add_found(report->rows, sentence);
     tp_text_add(sentence, "; ");
     add_back(report->rows, sentence);

@@ -85,6 +85,16 @@ const char *tp_finding_text(struct tp_findings *findings, const char *format,
     return copy ? copy : "";
 }
 
+const char *tp_finding_explained(struct tp_findings *findings, uint64_t rows)
+{
+    if (rows == 0)
+        return "";
+    return tp_finding_text(findings,
+                           "; %" PRIu64 " more that an incident explains %s "
+                           "not judged",
+                           rows, rows == 1 ? "is" : "are");
+}
+
 void tp_finding_where(const struct tp_row *row, struct tp_text *text)
 {
     if (row->label.rank >= 0)

@@ -77,6 +77,10 @@ const struct tp_row *tp_finding_row(const struct tp_run *run,
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...) TP_PRINTF(2, 3);
 
+/* "; N more ... are not judged": of rows that incidents explain and a rule left
+ * out; "" for none. Lives as tp_finding_text. */
+const char *tp_finding_explained(struct tp_findings *findings, uint64_t rows);
+
 /* Adds " in rank R, iteration I" to the text, as far as the row has them. */
 void tp_finding_where(const struct tp_row *row, struct tp_text *text);
 

@@ -128,10 +128,11 @@ static bool is_bounded(const struct loss *loss, const struct tp_row *row)
            tp_counts_infinite(&row->counts) == 0;
 }
 
-/* The rows of one place that lose more than a limit. */
+/* The rows of one place that lose more than a limit; what an incident explains
+ * is not judged. */
 struct losers {
     const struct tp_row *worst, *earliest;
-    uint64_t count;
+    uint64_t count, explained;
 };
 
 /* What is looked for among the rows of a place. */
@@ -146,14 +147,17 @@ static struct losers find_losers(const struct tp_rule_input *input,
                                  const size_t span[2])
 {
     const struct loss *loss = search->loss;
-    struct losers found = {NULL, NULL, 0};
+    struct losers found = {.worst = NULL};
     for (size_t i = span[0]; i < span[1]; i++) {
         const struct tp_row *row = input->rows[i];
         double ratio = loss->ratio(row);
+        if (tp_row_explained(input->incidents, row)) {
+            found.explained++;
+            continue;
+        }
         if (!(ratio > search->limit) ||
             is_bounded(loss, row) != search->bounded ||
-            (loss == &overflow && tp_row_is_mask(row)) ||
-            tp_row_explained(input->incidents, row))
+            (loss == &overflow && tp_row_is_mask(row)))
             continue;
         found.count++;
         if (!found.worst || ratio > loss->ratio(found.worst))
@@ -166,7 +170,7 @@ static struct losers find_losers(const struct tp_rule_input *input,
 }
 
 static void describe(const struct tp_rule_input *input, const struct loss *loss,
-                     const struct losers *losers, size_t tensors,
+                     const struct losers *losers, uint64_t tensors,
                      struct tp_finding *finding)
 {
     const struct tp_row *worst = losers->worst;
@@ -180,9 +184,10 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     finding->suggestion = loss->suggest(input, worst);
     finding->evidence = tp_finding_text(
         input->findings,
-        "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
-        losers->count, tensors, limit * 100, tp_row_target_word(worst),
-        finding->value * 100, tp_text_get(&where));
+        "%" PRIu64 " of %" PRIu64 " tensors above %g %% in %s; worst %.3g %%%s%s",
+        losers->count, tensors - losers->explained, limit * 100,
+        tp_row_target_word(worst), finding->value * 100, tp_text_get(&where),
+        tp_finding_explained(input->findings, losers->explained));
     tp_text_clear(&where);
 }
 

@@ -30,7 +30,7 @@ struct verdict {
     double sqnr;    /* of the worst */
     double median;  /* over the place */
     uint64_t count; /* rows that are at fault */
-    uint64_t all;
+    uint64_t all, explained; /* by incidents: these are not judged */
 };
 
 /* SQNR of the row in its target format; NaN when there is none. */
@@ -127,11 +127,12 @@ static enum tp_status add_finding(const struct tp_rule_input *input,
     finding->evidence = tp_finding_text(
         input->findings,
         "%" PRIu64 " of %" PRIu64 " tensors below %.1f dB in %s; worst "
-        "%.1f dB%s, median of the place %.1f dB",
+        "%.1f dB%s, median of the place %.1f dB%s",
         verdict->count, verdict->all,
         far ? medium_limit(limit, verdict->median) : limit,
         tp_row_target_word(worst), verdict->sqnr, tp_text_get(&where),
-        verdict->median);
+        verdict->median,
+        tp_finding_explained(input->findings, verdict->explained));
     finding->suggestion = advice_for(input, worst);
     tp_text_clear(&where);
     return TP_OK;
@@ -146,10 +147,11 @@ static enum tp_status judge(const struct tp_rule_input *input,
     size_t n = span[1] - span[0];
     double limit = input->run->plan.min_sqnr;
     struct verdict verdict = {.worst = NULL};
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = tp_row_explained(input->incidents, rows[i])
-                         ? NAN
-                         : sqnr_of(input, rows[i]);
+    for (size_t i = 0; i < n; i++) {
+        const bool explained = tp_row_explained(input->incidents, rows[i]);
+        scratch[i] = explained ? NAN : sqnr_of(input, rows[i]);
+        verdict.explained += explained;
+    }
     verdict.median = median_known(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
     find_worst(rows, scratch, n, medium_limit(limit, verdict.median), &verdict);

@@ -246,3 +246,29 @@ Test(findings, name_the_path_inside_a_file)
     tp_findings_clear(&findings);
     stages_clear(&made);
 }
+
+/* What an incident explains is neither judged nor among those that are. */
+Test(findings, losses_say_what_an_incident_explains)
+{
+    for (unsigned char broken = 0; broken < 2; broken++) {
+        struct stages made = {.run = {.rows = NULL}};
+        struct tp_findings findings = {0};
+        add_series(&made.run, 0, 1, 6);
+        for (size_t i = 1; i < 6; i++)
+            made.run.rows[i].numbers.total_overflow_ratio = 0.005;
+        made.incidents.run = &made.run;
+        made.incidents.explained = calloc(made.run.row_count, 1);
+        for (size_t i = 4; i < 6; i++)
+            made.incidents.explained[i] = broken;
+        stages_judge(&made, &findings);
+        cr_assert_eq(findings.count, 1);
+        const char *evidence = findings.rows[0].evidence;
+        cr_expect(strstr(evidence, broken ? "3 of 4 tensors"
+                                          : "5 of 6 tensors"), "%s", evidence);
+        cr_expect_eq(strstr(evidence, "; 2 more that an incident explains are "
+                                      "not judged") != NULL, broken,
+                     "%s", evidence);
+        tp_findings_clear(&findings);
+        stages_clear(&made);
+    }
+}
