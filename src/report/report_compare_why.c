@@ -348,8 +348,13 @@ static void add_rest(const struct tp_trace_comparison *comparison, size_t first,
 static void add_change(const struct tp_trace_comparison *comparison,
                        struct tp_text *text)
 {
+    const double base = comparison->why_base_count;
+    const double test = comparison->why_test_count;
     tp_text_add(text, "a %s takes %.3f ms instead of %.3f", comparison->why_per,
                 comparison->why_test_us / 1e3, comparison->why_base_us / 1e3);
+    if (base != test)
+        tp_text_add(text, " (a mean of %g %s%s instead of %g)", test,
+                    comparison->why_per, test == 1 ? "" : "s", base);
 }
 
 /* What the largest change is to that of the whole: a part of it, more than it,

@@ -75,6 +75,7 @@ struct tp_trace_comparison {
     TP_ROWS(tp_cause_row) causes;   /* the same, added up                   */
     const char *why_per;            /* "step": typical ones; or "trace"    */
     double why_base_us, why_test_us; /* of all rows together               */
+    double why_base_count, why_test_count; /* steps or traces of the means */
 };
 
 /* Fills `comparison` (zeroed by the caller, released with

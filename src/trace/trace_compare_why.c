@@ -109,6 +109,8 @@ static void find_steps(struct state *state,
                                  : (double)runs[side]->trace_count;
     state->comparison->why_per =
         steps[BASE] > 0 && steps[TEST] > 0 ? "step" : "trace";
+    state->comparison->why_base_count = state->steps[BASE];
+    state->comparison->why_test_count = state->steps[TEST];
 }
 
 /* Adds up the items of one thing from `first` on; returns their end. */

@@ -157,3 +157,27 @@ Test(report_compare_why, the_head_has_the_right_relation)
         tp_text_clear(&cause);
     }
 }
+
+/* Sums of unlike numbers of steps are means of different moments. */
+Test(report_compare_why, says_how_many_steps_the_means_are_of)
+{
+    struct tp_why_row all = row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "gemm", "gemm",
+                                1000);
+    for (int base = 1; base < 3; base++) {
+        struct tp_text change = {.columns = 400}, cause = {.columns = 400};
+        struct tp_trace_comparison comparison = {
+            .steps = {.rows = &step, .count = 1},
+            .why = {.rows = &all, .count = 1}, .why_per = "step",
+            .why_base_us = 100, .why_test_us = 1100,
+            .why_base_count = base, .why_test_count = 1};
+        cr_assert_eq(tp_trace_compare_causes(&comparison, NULL), TP_OK);
+        tp_compare_why_head(&comparison, true, &change, &cause);
+        cr_expect_str_eq(tp_text_get(&change),
+                         base == 1 ? "a step takes 1.100 ms instead of 0.100"
+                                   : "a step takes 1.100 ms instead of 0.100 "
+                                     "(a mean of 1 step instead of 2)");
+        free(comparison.causes.rows);
+        tp_text_clear(&change);
+        tp_text_clear(&cause);
+    }
+}
