@@ -154,8 +154,10 @@ void tp_pool_for(struct tp_pool *pool, size_t count, tp_pool_fn *fn,
                  void *context)
 {
     if (!pool || pool->size == 1 || count == 1) {
+        /* one worker is the first, also inside a task of another pool */
+        const unsigned worker = tp_pool_size(pool) > 1 ? my_number : 0;
         for (size_t i = 0; i < count; i++)
-            fn(context, i, my_number);
+            fn(context, i, worker);
         return;
     }
     if (count == 0)

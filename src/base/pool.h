@@ -44,7 +44,8 @@ unsigned tp_pool_size(const struct tp_pool *pool);
 /*
  * Calls fn(context, i, worker) for i = 0 .. count - 1, started in this order,
  * on any thread, and returns when all have ended. Called either by the
- * thread that made the pool or from inside a task.
+ * thread that made the pool or from inside a task; without a pool by anyone.
+ * `worker` is below tp_pool_size(pool).
  */
 void tp_pool_for(struct tp_pool *pool, size_t count, tp_pool_fn *fn,
                  void *context);

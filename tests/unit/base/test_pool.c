@@ -57,6 +57,33 @@ Test(pool, none_is_the_calling_thread)
     }
 }
 
+static void be_first(void *context, size_t index, unsigned worker)
+{
+    (void)index;
+    *(unsigned *)context += worker + 1;
+}
+
+static void run_without(void *context, size_t index, unsigned worker)
+{
+    unsigned *seen = context;
+    (void)worker;
+    tp_pool_for(NULL, 3, be_first, &seen[index]);
+}
+
+/* Room is made for as many workers as a pool has: for one without. */
+Test(pool, none_has_one_worker_inside_the_task_of_another)
+{
+    struct tp_pool *pool;
+    unsigned seen[256] = {0};
+    cr_assert_eq(tp_pool_new(8, &pool, NULL), TP_OK);
+    for (int round = 1; round <= 20; round++) {
+        tp_pool_for(pool, 256, run_without, seen);
+        for (size_t i = 0; i < 256; i++)
+            cr_assert_eq(seen[i], 3u * (unsigned)round);
+    }
+    tp_pool_free(pool);
+}
+
 struct use {
     struct tp_pool *pool;
     _Atomic int busy[8];
