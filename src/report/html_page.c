@@ -408,21 +408,22 @@ static void add_head(struct tp_text *html, const struct tp_html_words *words)
     tp_text_add(html, "</style>\n</head>\n<body>\n");
 }
 
-/* What was read: the first of the inputs, and how many files. */
+/* What was read: so many files of the first of the inputs. A merge knows the
+ * folders of its states, not whether all of one was read. */
 static void add_inputs(struct tp_text *html, const struct tp_html_page *page,
                        const struct tp_html_words *words)
 {
     enum { NAMED = 4 };
     tp_text_add(html, "<p>Read: ");
+    if (page->files && page->files != words->input_count)
+        tp_text_add(html, "%" PRIu64 " %s of ", page->files,
+                    page->files == 1 ? "file" : "files");
     for (size_t i = 0; i < words->input_count && i < NAMED; i++) {
         tp_text_add(html, i ? ", " : "");
         tp_html_file(html, page->folder, words->inputs[i]);
     }
     if (words->input_count > NAMED)
         tp_text_add(html, " and %zu more", words->input_count - NAMED);
-    if (page->files)
-        tp_text_add(html, " (%" PRIu64 " %s)", page->files,
-                    page->files == 1 ? "file" : "files");
     tp_text_add(html, "</p>\n");
 }
 

@@ -359,7 +359,7 @@ Test(html_page, says_first_what_was_read_and_what_is_worst)
     cr_assert_eq(tp_html_page_write(&page, &words, &html, NULL), TP_OK);
     const char *text = tp_text_get(&html);
     cr_expect_not_null(strstr(
-        text, "Read: /none/&lt;a&gt;, b, c, d and 2 more (7 files)</p>"));
+        text, "Read: 7 files of /none/&lt;a&gt;, b, c, d and 2 more</p>"));
     cr_expect_not_null(strstr(text, "First: <b>onset</b>: weight: "
                                     "<span class=\"gist\">it &lt;began&gt;"));
     cr_expect_null(strstr(text, "id=\"map\""));
