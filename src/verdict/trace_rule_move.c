@@ -51,9 +51,10 @@ static const char *comm_advice(const struct tp_trace *trace)
                "micro-batches, stages of equal work, an interleaved schedule "
                "(1F1B, zero bubble); compare the ranks to see which stage is "
                "slow";
-    return "time inside a collective is mostly waiting for other ranks: look "
-           "for stragglers first, then overlap it with backward (larger DDP "
-           "buckets, FSDP prefetch), or send less (accumulate gradients, bf16)";
+    return "time inside a collective may be waiting for the last rank: traces "
+           "of all ranks together say how much (stragglers); overlap the rest "
+           "with backward (larger DDP buckets, FSDP prefetch), or send less "
+           "(accumulate gradients, bf16)";
 }
 
 enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
