@@ -184,7 +184,8 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     finding->suggestion = loss->suggest(input, worst);
     finding->evidence = tp_finding_text(
         input->findings,
-        "%" PRIu64 " of %" PRIu64 " tensors above %g %% in %s; worst %.3g %%%s%s",
+        "%" PRIu64 " of %" PRIu64 " tensors above %g %% in %s; worst %.3g "
+        "%%%s%s",
         losers->count, tensors - losers->explained, limit * 100,
         tp_row_target_word(worst), finding->value * 100, tp_text_get(&where),
         tp_finding_explained(input->findings, losers->explained));
