@@ -41,6 +41,24 @@ least()
     echo "$high"
 }
 
+# judges SHAPE LIMIT FAULT SIZE MOST WORD...: a command has to do with LIMIT
+# mebibytes, else FAULT is what is said; TP_MEMORY=show prints what it took, of
+# at most MOST, and the SIZE of its input.
+judges()
+{
+    local shape=$1 limit=$2 fault=$3 size=$4 most=$5
+    shift 5
+    if suffices "$limit" "$@"; then
+        passed=$((passed + 1))
+    else
+        echo "FAIL $shape: $fault"
+        tail -n 2 text
+        failed=$((failed + 1))
+    fi
+    [ "$TP_MEMORY" != show ] ||
+        echo "$shape: $size, $(least "$most" "$@") MiB"
+}
+
 # takes SHAPE N MEBIBYTES TIMES COMMAND...: an input of n parts needs no more
 # than MEBIBYTES and TIMES its size; {} stands for it.
 takes()
@@ -52,15 +70,8 @@ takes()
     size=$(cat in* in/* 2> /dev/null | wc -c)
     limit=$((base + times * size / 1048576))
     words=("${@/\{\}/$(echo in*)}")
-    if suffices $limit "${words[@]}"; then
-        passed=$((passed + 1))
-    else
-        echo "FAIL $shape: $size bytes need more than $limit MiB"
-        tail -n 2 text
-        failed=$((failed + 1))
-    fi
-    [ "$TP_MEMORY" != show ] ||
-        echo "$shape: $size bytes, $(least $limit "${words[@]}") MiB"
+    judges "$shape" $limit "$size bytes need more than $limit MiB" \
+        "$size bytes" $limit "${words[@]}"
 }
 
 # holds SHAPE N BYTES: a trace of n parts, three events each, needs no more than
@@ -72,16 +83,8 @@ holds()
     "$shape" "$n" || exit 99
     limit=$((24 + 3 * n * bytes / 1048576))
     words=(trace in.json --output_dir out --no_plots --no_html)
-    if suffices $limit "${words[@]}"; then
-        passed=$((passed + 1))
-    else
-        echo "FAIL $shape: more than $bytes bytes an event, $limit MiB"
-        tail -n 2 text
-        failed=$((failed + 1))
-    fi
-    [ "$TP_MEMORY" != show ] ||
-        echo "$shape: $((3 * n)) events, $(least $((4 * limit)) \
-            "${words[@]}") MiB"
+    judges "$shape" $limit "more than $bytes bytes an event, $limit MiB" \
+        "$((3 * n)) events" $((4 * limit)) "${words[@]}"
 }
 
 to="--output_dir out --no_plots --no_html"
