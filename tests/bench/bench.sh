@@ -5,11 +5,11 @@
 # absolute times belong to one machine and one hour. Never part of check.
 #
 #   BENCH_PARTS     which parts
-#                   [dtypes large dims casts differences small memory
+#                   [dtypes widths dims large casts differences small memory
 #                   series traces device]
-#   BENCH_JSON      a file that keeps the ratios of dtypes; tests/bench/compare
-#                   compares two
-#   BENCH_FIGURE    a file to draw them into, .png or .svg
+#   BENCH_JSON      a file that keeps the ratios; tests/bench/compare compares
+#                   two
+#   BENCH_FIGURE    a file to draw those of dtypes into, .png or .svg
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -24,6 +24,7 @@ runs=${BENCH_RUNS:-3}
 python=${BENCH_PYTHON:-/usr/bin/python3}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tp-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+: > "$work/ratios"
 
 # calc EXPRESSION: by awk, three significant digits.
 calc()
@@ -36,6 +37,13 @@ verdict()
 {
     awk "BEGIN { print (\"$2\" == \"at_least\" ? $1 >= $3 : $1 <= $3) \
         ? \"ok\" : \"MISSED\" }"
+}
+
+# kept NAME RATIO: for BENCH_JSON. A ratio that has a name here is larger where
+# the program is faster.
+kept()
+{
+    printf '%s\t%s\n' "$1" "$2" >> "$work/ratios"
 }
 
 row()
@@ -102,12 +110,35 @@ large()
     rm "$file"
 }
 
+# wanted DTYPE NAME RATIO: the verdict on a row of dtypes that has a goal.
+wanted()
+{
+    local goal=
+    case "$1 $2" in
+    "float32 statistics") goal=0.8 ;;
+    "float32 default_formats") goal=0.3 ;;
+    "float8_e4m3fn default_formats") goal=0.5 ;;
+    "bfloat16 nvfp4") goal=0.4 ;;
+    "bfloat16 all_formats") goal=0.15 ;;
+    esac
+    [ -z "$goal" ] || echo "$(verdict "$3" at_least $goal) (>= $goal)"
+}
+
+# number_formats: all, as --formats takes them.
+number_formats()
+{
+    "$TPROF" list dtypes |
+        awk '/^number formats/ { on = 1 } on && $1 ~ /[0-9]/ &&
+            $1 != "id" && $1 != "e8m0" { printf "%s%s", comma, $1
+            comma = "," }'
+}
+
 # One job per dtype and choice of formats: bytes a second of processor time, as
 # a share of what reading the same file and counting its 16-bit codes reaches,
 # which is 1. The start of the program counts.
 dtypes()
 {
-    local file=$work/dtype.pt table=$work/dtypes dtype floor name options
+    local file=$work/dtype.pt table=$work/dtypes dtype floor name options ratio
     local clock=cpu
     : > "$table"
     for dtype in bfloat16 float16 float32 float64 float8_e4m3fn; do
@@ -117,36 +148,31 @@ dtypes()
         while read -r name options; do
             # shellcheck disable=SC2086 # several words
             taken=$(seconds "$file" --jobs 1 $options)
-            printf '%s %s %s\n' $dtype "$name" \
-                "$(calc "$floor / $taken")" >> "$table"
+            ratio=$(calc "$floor / $taken")
+            printf '%s %s %s\n' $dtype "$name" "$ratio" >> "$table"
+            kept "$dtype $name" "$ratio"
             row "$dtype, $name" "$taken s" \
                 "$(calc "$mebibytes / 1024 / $taken") GiB/s" \
-                "$(calc "$floor / $taken") of counting" ""
+                "$ratio of counting" "$(wanted $dtype "$name" "$ratio")"
         done << EOF
 statistics --formats none
 default_formats
 mxfp8_e4m3 --formats mxfp8_e4m3
+mxfp6_e3m2 --formats mxfp6_e3m2
 mxfp4 --formats mxfp4
 nvfp4 --formats nvfp4
-all_formats --formats $("$TPROF" list dtypes |
-            awk '/^number formats/ { on = 1 } on && $1 ~ /[0-9]/ &&
-                 $1 != "id" && $1 != "e8m0" { printf "%s%s", comma, $1
-                 comma = "," }')
+all_formats --formats $(number_formats)
 EOF
     done
     rm "$file"
-    keep_dtypes "$table"
+    [ -z "${BENCH_FIGURE-}" ] || draw_dtypes "$table"
 }
 
-# keep_dtypes TABLE: as BENCH_JSON and BENCH_FIGURE ask.
-keep_dtypes()
+# draw_dtypes TABLE: what users choose between.
+draw_dtypes()
 {
-    [ -z "${BENCH_JSON-}" ] || awk '
-        BEGIN { printf "{" }
-        { printf "%s\n  \"%s %s\": %s", comma, $1, $2, $3; comma = "," }
-        END { print "\n}" }' "$1" > "$BENCH_JSON"
-    [ -z "${BENCH_FIGURE-}" ] || awk '
-        $2 != "mxfp8_e4m3" && $2 != "mxfp4" {
+    awk '
+        $2 !~ /^mxfp/ {
             if (!($1 in at)) { names[++n] = $1; at[$1] = n }
             if (!($2 in of)) { kinds[++k] = $2; of[$2] = k }
             shown[at[$1], of[$2]] = $3
@@ -164,27 +190,49 @@ keep_dtypes()
             }
             print ""
         }' "$1" > "$work/columns"
-    [ -z "${BENCH_FIGURE-}" ] ||
-        gnuplot -c "$srcdir/tests/bench/dtypes.gp" "$work/columns" \
-            "$BENCH_FIGURE"
+    gnuplot -c "$srcdir/tests/bench/dtypes.gp" "$work/columns" "$BENCH_FIGURE"
 }
 
-# Statistics by index of all axes: what they take beyond the plain statistics,
-# which are read and checked at least at three times that rate.
+# The widths of instructions, default formats, one job; tables are equal, which
+# tests/cli.sh has.
+widths()
+{
+    local file=$work/width.pt dtype isa best ratio clock=cpu
+    for dtype in bfloat16 float32 float8_e4m3fn; do
+        "$tools/make_pt" "$file" "$((mebibytes / 4))" 2048 2048 $dtype
+        best=
+        for isa in avx512 avx2 portable; do
+            taken=$(TPROF_ISA=$isa seconds "$file" --jobs 1)
+            best=${best:-$taken}
+            ratio=$(calc "$best / $taken")
+            kept "$dtype $isa" "$ratio"
+            row "$dtype, default formats, $isa" "$taken s" "" \
+                "$ratio of widest" "$(verdict "$ratio" at_least 0.1) (>= 0.1)"
+        done
+    done
+    rm "$file"
+}
+
+# Statistics by index of all axes: their share of the whole time.
 dims()
 {
-    local file=$work/dims.pt shape jobs plain ratio
-    for shape in "1024 4096" "4096 256" "16 65536"; do
-        # shellcheck disable=SC2086 # two arguments
-        "$tools/make_pt" "$file" "$mebibytes" $shape
-        for jobs in 1 2; do
-            large_run "statistics, n x ${shape/ / x }, --jobs $jobs" \
-                --formats none --dims none --jobs $jobs
-            plain=$taken
-            large_run "and of all axes" --formats none --jobs $jobs
-            ratio=$(calc "$plain / ($taken - $plain)")
-            row "" "" "" "$ratio of plain" \
-                "$(verdict "$ratio" at_least 0.333) (>= 1/3)"
+    local file=$work/dims.pt dtype shape formats plain share clock=cpu
+    for dtype in bfloat16 float32 float8_e4m3fn; do
+        for shape in "2048 2048" "4096 256" "16 65536"; do
+            # shellcheck disable=SC2086 # two arguments
+            "$tools/make_pt" "$file" "$((mebibytes / 4))" $shape $dtype
+            for formats in none default; do
+                options=(--jobs 1)
+                [ $formats = default ] || options+=(--formats none)
+                plain=$(seconds "$file" "${options[@]}" --dims none)
+                taken=$(seconds "$file" "${options[@]}")
+                share=$(calc "1 - $plain / $taken")
+                kept "$dtype $shape $formats without index" \
+                    "$(calc "$plain / $taken")"
+                row "$dtype, n x ${shape/ / x }, formats $formats" "$taken s" \
+                    "$plain s" "$share of it" \
+                    "$(verdict "$share" at_most 0.333) (<= 1/3 by index)"
+            done
         done
     done
     rm "$file"
@@ -208,12 +256,13 @@ differences()
     "$tools/differences" "${BENCH_CASTS:-256}" equal
 }
 
-# small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs.
+# small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs, by
+# $clock; leaves the seconds in $taken.
 small_run()
 {
-    local name=$1 wanted=$2 measured taken peak
+    local name=$1 wanted=$2 measured peak
     shift 2
-    measured=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$logs" \
+    measured=$("$tools/measure" $clock "$runs" "$TPROF" --tensor_dir "$logs" \
         --output_dir "$work/draw" "$@")
     taken=${measured% *}
     peak=$(calc "${measured#* } / 1024")
@@ -225,7 +274,7 @@ $(verdict "$peak" at_most 100) (<= 100 MiB)"
 
 small()
 {
-    local logs=${BENCH_LOGS-}
+    local logs=${BENCH_LOGS-} one plain clock=cpu
     local run=${TP_SHARED:-nowhere}/dumps/tensor_saver/training_run.tar.gz
     if [ -z "$logs" ]; then
         [ -f "$run" ] || {
@@ -238,11 +287,31 @@ small()
         logs=$(find "$work/run" -type d -name hifp8 | head -n 1)
     fi
     echo "$(find "$logs" -type f | wc -l) files of $(du -sh "$logs" |
-        cut -f 1), $(nproc) cores"
-    small_run "every figure" 2.5
-    small_run "--no_plots" 0.4 --no_plots
-    small_run "--no_plots --formats none" 0.4 --no_plots --formats none
-    small_run "--no_plots --jobs 1" 0.8 --no_plots --jobs 1
+        cut -f 1), $(nproc) cores; of processor time"
+    small_run "--jobs 1" 0.7 --no_plots --jobs 1
+    small_run "--jobs 1 --formats none" 0.4 --no_plots --jobs 1 --formats none
+    small_run "--jobs 1 --formats none --dims none" 0.25 --no_plots --jobs 1 \
+        --formats none --dims none
+    small_run "--jobs 1 --no_html" 0.7 --no_plots --jobs 1 --no_html
+    clock=
+    echo "by the clock"
+    small_run "--jobs 1" 0.8 --no_plots --jobs 1
+    one=$taken
+    small_run "--jobs 2" 0.4 --no_plots --jobs 2
+    plain=$taken
+    faster "  two jobs" "$one" "$plain" 1.8
+    small_run "--jobs 2, every figure" "$(calc "4 * $plain")" --jobs 2
+    kept "training run, tables of all" "$(calc "$plain / $taken")"
+}
+
+# faster NAME BEFORE AFTER GOAL: one row.
+faster()
+{
+    local ratio
+    ratio=$(calc "$2 / $3")
+    kept "$1" "$ratio"
+    row "$1" "" "" "$ratio x one job" \
+        "$(verdict "$ratio" at_least "$4") (>= $4)"
 }
 
 memory()
@@ -301,14 +370,71 @@ trace_row()
     rm "$json"
 }
 
+# trace_seconds JOBS FILE...: of the whole command without figures.
+trace_seconds()
+{
+    local jobs=$1
+    shift
+    taken=$("$tools/measure" "$runs" "$TPROF" trace "$@" --jobs "$jobs" \
+        --no_plots --quiet --output_dir "$work/draw")
+    rm -rf "$work/draw"
+    taken=${taken% *}
+}
+
+# trace_command NAME GOAL FILE...: the whole command by one job and by two, of
+# which GOAL is wanted.
+trace_command()
+{
+    local name=$1 goal=$2 one size rate
+    shift 2
+    size=$(cat "$@" | wc -c)
+    trace_seconds 1 "$@"
+    one=$taken
+    rate=$(calc "$size / $one * 1e-9")
+    kept "$name GB/s" "$rate"
+    row "$name, one job" "$one s" "$rate GB/s" "" \
+        "$([[ $1 = *.gz ]] ||
+            echo "$(verdict "$rate" at_least 0.5) (>= 0.5 GB/s)")"
+    trace_seconds 2 "$@"
+    faster "$name, two jobs" "$one" "$taken" "$goal"
+}
+
+# trace_memory: of a synthetic trace of 7 million events, bytes an event.
+trace_memory()
+{
+    local measured peak each
+    # shellcheck source=tests/shapes.sh
+    (. "$srcdir/tests/shapes.sh" && cd "$work" && packed_steps 2333334)
+    measured=$("$tools/measure" 1 "$TPROF" trace "$work/in.json" --no_plots \
+        --quiet --jobs 1 --output_dir "$work/draw")
+    peak=$(calc "${measured#* } / 1024")
+    each=$(calc "${measured#* } * 1024 / 7e6")
+    row "7e6 events, $(du -h "$work/in.json" | cut -f 1)" "${measured% *} s" \
+        "$peak MiB" "$each B an event" \
+        "$(verdict "$each" at_most 36) (<= 36)"
+    rm -rf "$work/in.json" "$work/draw"
+}
+
 traces()
 {
-    local trace found=
+    local trace json goal found='' unpacked=()
     for trace in "${TP_SHARED:-nowhere}"/traces/{01,09,14,16,19}_*/*.gz; do
         [ -f "$trace" ] || continue
         found=1
         trace_row "$trace"
     done
+    for trace in "${TP_SHARED:-nowhere}"/traces/{01,09,14,16,19}_*/*.gz; do
+        [ -f "$trace" ] || continue
+        json=$work/$(basename "${trace%/*}").json
+        gzip -dc "$trace" > "$json"
+        unpacked+=("$json")
+        goal=1.6
+        [ "$(wc -c < "$json")" -ge 50000000 ] || goal=1
+        trace_command "$(basename "$json")" $goal "$json"
+        trace_command "$(basename "$json").gz" 1 "$trace"
+    done
+    [ -z "$found" ] || trace_command "these at once" 1.6 "${unpacked[@]}"
+    trace_memory
     [ -n "$found" ] || echo "skipped: traces (TP_SHARED has none)"
 }
 
@@ -368,11 +494,12 @@ end_to_end()
     rm "$file" "$work/little.pt"
 }
 
-parts='dtypes large dims casts differences small memory series traces device'
+parts='dtypes widths dims large casts differences small memory series traces
+device'
 for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    dtypes | large | dims | casts | differences | small | memory | series | \
-        traces | device)
+    dtypes | widths | dims | large | casts | differences | small | memory | \
+        series | traces | device)
         echo "== $part"
         $part
         ;;
@@ -382,3 +509,8 @@ for part in ${BENCH_PARTS:-$parts}; do
         ;;
     esac
 done
+
+[ -z "${BENCH_JSON-}" ] || awk -F '\t' '
+    BEGIN { printf "{" }
+    { printf "%s\n  \"%s\": %s", comma, $1, $2; comma = "," }
+    END { print "\n}" }' "$work/ratios" > "$BENCH_JSON"

@@ -100,9 +100,10 @@ int main(int argc, char **argv)
         tp_scanner_new(pool, &scanner, NULL) != TP_OK)
         return 1;
     fill((uint16_t *)(void *)memory.bytes, bytes / 2);
+    const int64_t shape[] = {(int64_t)bytes / 8192, 4096};
+    const int64_t stride[] = {4096, 1};
     struct tp_tensor tensor = {.path = "", .dtype = TP_BFLOAT16, .ndim = 2,
-                               .shape = {(int64_t)bytes / 8192, 4096},
-                               .stride = {4096, 1},
+                               .shape = shape, .stride = stride,
                                .numel = (int64_t)bytes / 2,
                                .storage = &memory.storage};
     printf("%s, %zu MiB of bfloat16, one job\n", tp_isa_name(tp_isa_best()),

@@ -21,6 +21,7 @@
 struct memory {
     struct tp_storage storage; /* first */
     unsigned char *bytes;
+    int64_t shape, stride; /* of the one axis */
 };
 
 static enum tp_status read_memory(const struct tp_storage *storage,
@@ -84,6 +85,8 @@ static struct tp_tensor tensor_of(enum tp_dtype dtype, const double *values,
     memory->storage =
         (struct tp_storage){.read = read_memory, .size = n * size};
     memory->bytes = malloc(n * size);
+    memory->shape = (int64_t)n;
+    memory->stride = 1;
     if (!some || !memory->bytes)
         exit(1);
     for (size_t i = 0; i < SOME; i++) {
@@ -97,8 +100,8 @@ static struct tp_tensor tensor_of(enum tp_dtype dtype, const double *values,
     return (struct tp_tensor){.path = "",
                               .dtype = dtype,
                               .ndim = 1,
-                              .shape = {(int64_t)n},
-                              .stride = {1},
+                              .shape = &memory->shape,
+                              .stride = &memory->stride,
                               .numel = (int64_t)n,
                               .storage = &memory->storage};
 }
