@@ -62,17 +62,13 @@ static void add_special(const struct to *to, const unsigned char *codes,
                     to->special);
 }
 
-/* Of a block in which something overflows. */
 static inline void count_overflow(const uint16_t *codes, unsigned finite,
                                   struct tp_quant_error *counts)
 {
-    unsigned left = tp_magnitudes_above(codes, finite);
-    for (; left != 0; left &= left - 1) {
-        const bool lower = codes[__builtin_ctz(left)] >= 0x8000;
-        counts->upper_overflow += !lower;
-        counts->lower_overflow += lower;
-    }
-    counts->saturated_blocks++;
+    const struct tp_above above = tp_magnitudes_above(codes, finite);
+    counts->upper_overflow += above.all - above.lower;
+    counts->lower_overflow += above.lower;
+    counts->saturated_blocks += above.all != 0;
 }
 
 static void see_scale(unsigned scale, struct tp_quant_error *counts)
@@ -136,9 +132,8 @@ static inline __attribute__((always_inline)) void add_block(
         tally->counts.zero_blocks++;
     else
         see_scale(scale, &tally->counts);
-    if (largest > plan->limits[scale].finite)
-        count_overflow(codes, (unsigned)plan->limits[scale].finite,
-                       &tally->counts);
+    count_overflow(codes, (unsigned)plan->limits[scale].finite,
+                   &tally->counts);
 }
 
 /* Codes that are widened together: a vector of codes each stored alone a
