@@ -16,8 +16,9 @@ expects()
     "$@" || { echo "FAIL $what"; failed=1; }
 }
 
-BENCH_MEBIBYTES=4 BENCH_RUNS=1 BENCH_CASTS=1 BENCH_JSON=$work/ratios.json \
-    BENCH_PARTS="dtypes widths dims casts differences" \
+BENCH_MEBIBYTES=4 BENCH_RUNS=1 BENCH_CASTS=1 BENCH_SERIES=100 \
+    BENCH_JSON=$work/ratios.json \
+    BENCH_PARTS="dtypes widths dims casts differences memory series" \
     bash "$srcdir/tests/bench/bench.sh" > "$work/text" 2>&1 ||
     { echo "FAIL bench.sh"; tail -n 5 "$work/text"; failed=1; }
 expects "a row of each dtype and choice of formats" \
@@ -26,6 +27,8 @@ expects "the casts of every width of instructions" \
     [ "$(grep -c '^nvfp4 .* GB/s' "$work/text")" = 3 ]
 expects "two tensors of every pair of dtypes, unlike and equal" \
     [ "$(grep -c 'of plain statistics (' "$work/text")" = 34 ]
+expects "baselines by two methods" \
+    [ "$(grep -c '^100 series' "$work/text")" = 2 ]
 if command -v jq > /dev/null; then
     bash "$srcdir/tests/bench/compare" "$work/ratios.json" \
         "$work/ratios.json" > "$work/compared"

@@ -60,6 +60,7 @@ static void fill_values(const struct tp_run_series *series, size_t metric,
 
 static int make(struct tp_series_set *set, size_t count, size_t iterations)
 {
+    static struct tp_row row = {.dtype = TP_BFLOAT16, .target_max = NAN};
     uint64_t state = 88172645463325252u;
     set->series = calloc(count, sizeof *set->series);
     set->at = calloc(count * iterations, sizeof *set->at);
@@ -73,6 +74,7 @@ static int make(struct tp_series_set *set, size_t count, size_t iterations)
         struct tp_run_series *series = &set->series[i];
         *series = (struct tp_run_series){.label = TP_LABEL_NONE,
                                          .path = "",
+                                         .row = &row,
                                          .precision = 8,
                                          .numel = 4096,
                                          .first = i * iterations,
