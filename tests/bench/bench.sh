@@ -194,8 +194,8 @@ draw_dtypes()
     gnuplot -c "$srcdir/tests/bench/dtypes.gp" "$work/columns" "$BENCH_FIGURE"
 }
 
-# The widths of instructions, default formats, one job; tables are equal, which
-# tests/cli.sh has.
+# The widths of instructions, default formats, one job; that tables are equal
+# tests/cli/widths_identical.sh has.
 widths()
 {
     local file=$work/width.pt dtype isa best ratio clock=cpu
