@@ -145,15 +145,15 @@ async function distribution(place, finding) {
 
 /* --- what the map is of -------------------------------------------------------- */
 
-/* An axis of the map: names of the rows of a table that has the label. */
-function axisOf(table, label, words, more) {
+/* An axis of the map: names of the rows of tables that have the label. */
+function axisOf(tables, label, words, more) {
   const plain = (cell) => cell === '' ? null : cell;
   const axis = {id: label, words, cell: plain, ...more};
   axis.of = (other) => {
     const at = other.at.get(label);
     return at === undefined ? null : (row) => axis.cell(row[at]);
   };
-  axis.names = page.map.sorted(table.rows.map(axis.of(table)));
+  axis.names = page.map.sorted(tables.flatMap((one) => one.rows.map(axis.of(one))));
   return axis;
 }
 
@@ -192,7 +192,7 @@ const SEVERITIES = ['a property of the format or of the tensor, at all times',
     'NaN or Inf where there was none, or where an incident began'];
 
 /* Of the rows that are of one cell. `low`: the least is the worst. */
-async function measures(tensors) {
+async function measures(tensors, worst) {
   const plain = (name, words, more) => tensors.at.has(name) &&
       {id: name, words, values: () => tensors.rows.map((row) =>
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
@@ -202,36 +202,33 @@ async function measures(tensors) {
   list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
             plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
             plain('underflow_ratio', 'underflow: largest share of elements', {log: true}));
-  const casts = await load('quantization');
-  if (casts) list.push(...sqnrs(tensors, casts));
+  if (worst) list.push(...sqnrs(worst));
   list.push(plain('nan', 'NaN: most elements', {log: true}),
             plain('pos_inf', '+Inf: most elements', {log: true}),
             plain('std', 'standard deviation: largest', {log: true}));
   return list.filter(Boolean);
 }
 
-function sqnrs(tensors, casts) {
-  const at = (name) => casts.at.get(name);
-  const values = (wanted) => () => casts.rows
-      .filter((row) => tensors.rows[row[at('tensor')]] &&
-              row[at('format')] === wanted(tensors.rows[row[at('tensor')]]))
-      .map((row) => [tensors.rows[row[at('tensor')]], number(row[at('sqnr_db')])]);
-  const target = tensors.at.get('target_format');
-  const one = (id, words, wanted) => ({id, words, table: tensors, low: true,
-                                       source: casts, values: values(wanted)});
-  return [one('sqnr', 'SQNR in the target format, dB: lowest', (row) => row[target]),
-          ...distinct(casts.rows.map((row) => row[at('format')])).map((format) =>
-              one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, () => format))];
+/* Of the worst of all casts, by cell and format. */
+function sqnrs(worst) {
+  const at = (name) => worst.at.get(name);
+  const one = (id, words, column, holds) => ({id, words, table: worst, low: true,
+      values: (by = worst.rows[0][at('by')]) => worst.rows
+          .filter((row) => row[at('by')] === by && holds(row))
+          .map((row) => [row, number(row[at(column)])])});
+  return [one('sqnr', 'SQNR in the target format, dB: lowest', 'target_sqnr_db', () => true),
+          ...distinct(worst.rows.map((row) => row[at('format')])).map((format) =>
+              one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, 'sqnr_db',
+                  (row) => row[at('format')] === format))];
 }
 
-/* What a measure does not know, where its table is cut in the page. */
-function cutOf(measure, tensors) {
-  const source = measure.source || measure.table;
-  const all = source.rows.length;
-  if (!measure.source || !(source.total > all)) return '';
-  const last = source.rows[all - 1][source.at.get('tensor')];
-  return `Of the first ${all} of ${source.total} casts only, those of tensors 0 to ` +
-      `${last} of ${tensors.total}: what later ones lose is in no cell. `;
+/* What a module's name is cut to: as deep as those of the worst casts, which are
+ * of all tensors, where the page has not all. */
+function cutterOf(tensors, worst) {
+  const names = (table) => table.rows.map((row) => row[table.at.get('module')]);
+  const deepest = worst && tensors.total > tensors.rows.length
+      ? Math.max(...names(worst).map((name) => name.split('.').length)) : Infinity;
+  return page.map.depthOf(names(tensors), deepest);
 }
 
 /* What the map can be of: layers, else modules; over iterations, else names. */
@@ -241,19 +238,16 @@ async function map(place) {
   const has = (name) => tensors.at.has(name) &&
       tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
                                  row[tensors.at.get(name)] !== '');
-  const rows = [];
-  if (has('layer_idx')) rows.push(axisOf(tensors, 'layer_idx', 'layer'));
-  if (has('module')) {
-    const at = tensors.at.get('module');
-    const cut = page.map.depthOf(tensors.rows.map((row) => row[at]));
-    rows.push(axisOf(tensors, 'module', 'module', {cell: cut}));
-  }
+  const worst = await load('quantization_worst');
+  const both = worst ? [tensors, worst] : [tensors], rows = [];
+  if (has('layer_idx')) rows.push(axisOf(both, 'layer_idx', 'layer'));
+  if (has('module'))
+    rows.push(axisOf(both, 'module', 'module', {cell: cutterOf(tensors, worst)}));
   page.map.draw(place, {rows,
       columns: [has('iteration')
-          ? axisOf(tensors, 'iteration', 'iteration', {head: (name) => `it ${name}`})
-          : axisOf(tensors, 'tensor_name', 'tensor')],
-      measures: await measures(tensors), things: 'tensors',
-      cutOf: (measure) => cutOf(measure, tensors),
+          ? axisOf(both, 'iteration', 'iteration', {head: (name) => `it ${name}`})
+          : axisOf(both, 'tensor_name', 'tensor')],
+      measures: await measures(tensors, worst), things: 'tensors',
       scopeOf: (wanted) => scopeOf(tensors, wanted)});
 }
 

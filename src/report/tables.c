@@ -207,7 +207,8 @@ void tp_run_tables_make(const struct tp_results *results,
         "finding_series", finding_point_columns,
         COUNT_OF(finding_point_columns),
         ROWS(results->finding_series->rows, results->finding_series->count)};
-    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
+    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANT_WORST],
+                         &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);
     tp_dims_table_make(run, &made[TP_TABLE_DIMS]);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What a page of tensors shows is what its tables have: tensor_page.py PAGE H5
 
-Cells of the map, by magnitude and by SQNR, the casts of the formats' table and
-the elements of a finding's distribution are computed again from the HDF5 file.
+Cells of the map, by magnitude and by SQNR, of all casts also where the page has
+rows of some only, the casts of the formats' table and the elements of a
+finding's distribution are computed again from the HDF5 file.
 Exit status 77: no playwright, chromium or h5py, 1: a number differs.
 """
 import re
@@ -49,16 +50,59 @@ def compare(words, found, wanted):
 
 
 def heat(page, file):
-    tensors, casts = file["tensors"][:], file["quantization"][:]
+    tensors = file["tensors"][:]
     places = [(int(row["layer_idx"]), int(row["iteration"]))
               for row in tensors]
     wanted = worst(zip(places, map(float, tensors["abs_max"])), max)
     compare("the map of magnitudes", cells(page, "abs_max"), wanted)
-    wanted = worst(
-        ((places[row["tensor"]], float(row["sqnr_db"])) for row in casts
-         if row["format"] == tensors["target_format"][row["tensor"]]), min)
-    compare("the map of SQNR", cells(page, "sqnr"), wanted)
-    print(f"map: {len(wanted)} cells twice")
+    print(f"map: {len(wanted)} cells")
+
+
+def named_cells(page, measure):
+    """As `cells`, of a map whose rows and columns have names."""
+    page.select_option("#map select >> nth=0", measure)
+    found = {}
+    for words in page.eval_on_selector_all(
+            ".map td button", "nodes => nodes.map(n => n.ariaLabel)"):
+        place = re.match(r"(?:layer|module) (.*), (?:iteration|tensor) (.*): "
+                         r"(\S+)$", words)
+        found[place[1], place[2]] = float(place[3].replace("∞", "inf"))
+    return found
+
+
+def names_of(page, tensors):
+    """Of each tensor the names of its row and of its column of the map."""
+    down, over = re.match(r"(layer|module)s over (iteration|tensor)s$",
+                          page.get_attribute(".map table", "aria-label")
+                          ).groups()
+    heads = page.eval_on_selector_all(
+        ".map tbody th", "nodes => nodes.map(n => n.textContent)")
+    depth = max(len(name.split(".")) for name in heads)
+    name = {"layer": lambda row: str(row["layer_idx"]).replace("-1", "none"),
+            "module": lambda row: ".".join(
+                row["module"].decode().split(".")[:depth]) or "none",
+            "iteration": lambda row: str(row["iteration"]),
+            "tensor": lambda row: row["tensor_name"].decode()}
+    return [(name[down](row), name[over](row)) for row in tensors]
+
+
+def losses(page, file):
+    """Maps of SQNR, in each format, against all casts of the file."""
+    tensors, casts = file["tensors"][:], file["quantization"][:]
+    places, seen = names_of(page, tensors), 0
+    formats = sorted(set(name.decode() for name in casts["format"]))
+    for name in ["", *formats]:
+        wanted = worst(
+            ((places[row["tensor"]], float(row["sqnr_db"])) for row in casts
+             if row["format"].decode() == (name or tensors["target_format"][
+                 row["tensor"]].decode())), min)
+        if not wanted:
+            continue
+        found = named_cells(page, f"sqnr:{name}" if name else "sqnr")
+        compare(f"the map of SQNR {name}", found, wanted)
+        seen += len(wanted)
+    page.select_option("#map select >> nth=0", index=0)
+    print(f"map: {seen} cells of SQNR of {len(casts)} casts")
 
 
 def first_rows(page, name):
@@ -74,7 +118,7 @@ def cut(page, file):
             "#map select >> nth=0 >> option",
             "nodes => nodes.map(n => n.value)"):
         page.select_option("#map select >> nth=0", measure)
-        name = "quantization" if measure.startswith("sqnr") else \
+        name = "quantization_worst" if measure.startswith("sqnr") else \
             "findings" if measure == "finding" else "tensors"
         words = page.inner_text("#map p.soft")
         total = len(file[name])
@@ -174,6 +218,7 @@ def main(browser):
         page.wait_for_selector(".map td button")
         page.wait_for_selector("#formats-view tbody td")
         cut(page, file)
+        losses(page, file)
         if len(file["findings"]) == 0:
             return
         page.wait_for_selector(".chart path.before")
