@@ -70,8 +70,9 @@ static const struct tp_column bin_columns[] = {
 
 static const struct tp_column finding_bin_columns[] = {
     FINDING_BIN(finding, "1"),   FINDING_BIN(when, ""),
-    FINDING_BIN(iteration, "1"), FINDING_BIN(lower, "value"),
-    FINDING_BIN(upper, "value"), FINDING_BIN(count, "1"),
+    FINDING_BIN(tensor, "1"),    FINDING_BIN(iteration, "1"),
+    FINDING_BIN(lower, "value"), FINDING_BIN(upper, "value"),
+    FINDING_BIN(count, "1"),
 };
 
 #define FINDING_POINT(member, unit) \

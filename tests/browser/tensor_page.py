@@ -199,6 +199,55 @@ def distribution(page, file):
     print("distribution:", " / ".join(re.findall(r"iteration \d.*", text)))
 
 
+def sides(page, file):
+    """What stands beside the elements of overflow and underflow: those before
+    the first bad iteration or of a tensor that is not bad, else the words that
+    there are none; and the ends of formats that have such."""
+    bins, tensors = file["histograms/findings"][:], file["tensors"][:]
+    told = {"before": 0, "sibling": 0, "": 0, "range": 0}
+    for number, finding in enumerate(file["findings"][:100]):
+        rule = finding["rule"].decode()
+        if rule not in ("overflow", "underflow"):
+            continue
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        node.locator(".chart figure.shares svg path.axis").first.wait_for()
+        page.wait_for_timeout(20)
+        text = node.locator(".chart").inner_text()
+        mine = bins[bins["finding"] == number]
+        kinds = {when.decode(): mine[mine["when"] == when]
+                 for when in set(mine["when"])}
+        limit = float(re.search(r"above ([0-9.]+) %",
+                                finding["evidence"].decode())[1]) / 100
+        metric = finding["metric"].decode()
+        words = f"finding {number}, {rule}"
+        side = "before" if "before" in kinds else \
+            "sibling" if "sibling" in kinds else ""
+        told[side] += 1
+        if side:
+            row = tensors[kinds[side]["tensor"][0]]
+            count = int(kinds[side]["count"].sum())
+            check(row[metric] <= limit and count % row["numel"] == 0,
+                  f"{words}: {row[metric]} beside {limit}")
+            check(side == "sibling" or
+                  row["iteration"] < finding["iteration"], words)
+            said = ": a tensor like it that loses no more than the limit"
+            if side == "before":
+                said = f"iteration {row['iteration']}, the last one before " \
+                    "the first that is bad"
+            check(f"{said}: {count} elements" in text, f"{words}: {text}")
+        check(bool(side) != ("Nothing stands beside it" in text),
+              f"{words}: {text}")
+        if "range" in kinds:
+            told["range"] += 1
+            lost = int(kinds["range"]["count"][0])
+            numel = tensors["numel"][kinds["at"]["tensor"][0]]
+            check(lost == round(float(finding["value"]) * numel) and
+                  f"dashed: {lost} elements" in text, f"{words}: {text}")
+    print("beside:", told)
+    return told
+
+
 def files(page, file):
     """Of a file its name stands in the table, and the whole path behind it."""
     place = 'details[data-table="tensors"] tbody'
@@ -225,6 +274,7 @@ def main(browser):
         heat(page, file)
         formats(page, file)
         distribution(page, file)
+        sides(page, file)
         files(page, file)
 
 
