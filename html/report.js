@@ -428,7 +428,7 @@ async function enrich(node) {
   const of = (name) => findings.at.has(name) ? row[findings.at.get(name)] : null;
   await evidence.add(place, of);
   await addSeries(place, of, Number(node.dataset.row));
-  if (tensors) await tensors.distribution(place, Number(node.dataset.row));
+  if (tensors) await tensors.distribution(place, Number(node.dataset.row), of);
   if (calls) await calls.around(place, of);
 }
 
@@ -449,8 +449,15 @@ function ofFinding(table, finding) {
 
 /* What a chart of rates shows as the usual value, and marks: the first of a
  * place may be another tensor than the worst, whose series this is. */
-const WORDS_OF_PLACES = {baseline: 'median of the place', first: 'worst of the place'};
 const PLACES_RULES = ['sqnr', 'overflow', 'underflow'];
+const wordsOf = (rule) => !PLACES_RULES.includes(rule)
+    ? {baseline: 'baseline', first: 'first bad'}
+    : {baseline: rule === 'sqnr' ? 'median of the place' : 'median of the place before',
+       first: 'worst of the place'};
+/* Why a chart has no baseline. */
+const noBaseline = (rule, iteration) => PLACES_RULES.includes(rule)
+    ? `of the place nothing was judged before iteration ${iteration}, the first bad one`
+    : 'this is not measured against what is usual';
 
 /* The number of a finding over iterations, or why there is no such chart. */
 async function addSeries(place, of, finding) {
@@ -470,13 +477,15 @@ async function addSeries(place, of, finding) {
   else if (points.length < 2)
     lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
   else {
-    const ofPlace = PLACES_RULES.includes(of('rule'));
+    const rule = of('rule'), ofPlace = PLACES_RULES.includes(rule);
     const worst = ofPlace && points.find((point) => point[1] === of('value'));
     place.append(keys.chart(points, {metric, baseline: of('baseline'),
         iteration: ofPlace ? worst && worst[0] : of('iteration'),
         caption: `${metric} over iterations` + (rank === null ? '' : ` of rank ${rank}`),
-        words: ofPlace ? WORDS_OF_PLACES : {baseline: 'baseline', first: 'first bad'}},
-        widthOf(place)));
+        words: wordsOf(rule)}, widthOf(place)));
+    if (of('baseline') === null)
+      place.append(make('p', {class: 'soft'},
+          `No baseline: ${noBaseline(rule, of('iteration'))}.`));
   }
 }
 

@@ -7,7 +7,8 @@
  *   rows, columns  axes to choose from: {id, words, names, of(table), head(name)};
  *                  of() gives the name that a row of a table has, null where
  *                  that has no such axis
- *   measures       {id, words, table, values()}: [row of the table, number] each;
+ *   measures       {id, words, table, values(by)}: [row of the table, number] each,
+ *                  of the axis that is its rows where the table differs by that;
  *                  `low` where the least is the worst, `log` where powers of ten
  *                  count, `levels` where numbers are words, from the best on:
  *                  {word, kind, means}
@@ -32,11 +33,11 @@ function sorted(values) {
 }
 
 /* Modules, as deep as there are few enough of them: what a name is cut to. */
-function depthOf(values) {
+function depthOf(values, deepest = 12) {
   const modules = known(values);
   const above = (name, depth) => name.split('.').slice(0, depth).join('.');
   let depth = 1;
-  while (depth < 12 && distinct(modules.map((name) => above(name, depth + 1))).length <=
+  while (depth < Math.min(12, deepest) && distinct(modules.map((name) => above(name, depth + 1))).length <=
              MODULES_MOST)
     depth++;
   return (name) => name ? above(name, depth) : null;
@@ -81,7 +82,7 @@ function cellsOf(measure, axes) {
   const cells = new Map();
   const [down, over] = axes.map((axis) => axis.of(measure.table));
   if (!down || !over) return cells;
-  for (const [row, value] of measure.values()) {
+  for (const [row, value] of measure.values(axes[0].id)) {
     if (Number.isNaN(value)) continue;
     const key = JSON.stringify([down(row), over(row)]);
     const cell = cells.get(key);

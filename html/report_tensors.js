@@ -57,13 +57,48 @@ function wordsOf(column) {
   return `${edge(column.half)} to ${edge(column.half + 1)}`;
 }
 
-function captionOf(bins, one, at) {
-  const when = bins[0].iteration === null ? 'now' : `iteration ${bins[0].iteration}`;
+/* Which tensor, as far as it has labels. */
+const NAMES = [['layer_idx', 'layer '], ['rank', 'rank '], ['ordinal', 'ordinal ']];
+function nameOf(tensors, number) {
+  const row = tensors && tensors.rows[number];
+  return row ? NAMES.filter(([name]) => row[tensors.at.get(name)] !== null)
+      .map(([name, words]) => `${words}${row[tensors.at.get(name)]}, `).join('') : '';
+}
+
+/* What each is beside the finding's own. */
+const WHENS = {at: () => '', before: (first) => ', the last one before' + first,
+    sibling: () => ': a tensor like it that loses no more than the limit'};
+
+function captionOf(bins, one, at, tensors, first) {
+  const {when: word, iteration, tensor} = bins[0];
+  const when = (word === 'sibling' ? nameOf(tensors, tensor) : '') +
+      (iteration === null ? 'now' : `iteration ${iteration}`);
   const odd = [[one.zero, 'zeros'], [one.nan, 'NaN'], [one.inf, 'infinite']]
       .filter(([count]) => count).map(([count, word]) => `, ${count} ${word}`);
   return make('div', {},
       make('span', {class: at ? 'key at' : 'key before', 'aria-hidden': 'true'}),
-      `${when}${at ? '' : ', the last one before'}: ${one.all} elements${odd.join('')}`);
+      `${when}${WHENS[word](first)}: ${one.all} elements${odd.join('')}`);
+}
+
+/* Where the format ends, and what is lost there. */
+function rangeOf(range, format, over, all) {
+  return `${format} goes from ${shown(range.lower)} to ${shown(range.upper)}, dashed: ` +
+      `${range.count} elements (${percent(range.count / all)}) ` +
+      (over ? 'lie beyond its end' : 'are so small that it has zero for them');
+}
+
+/* Lines at the ends of the format, where they are within the chart. */
+function addEnds(svg, range, columns, x, width, [top, base]) {
+  for (const [value, words] of [[range.lower, 'least'], [range.upper, 'largest']]) {
+    const half = 2 * Math.log2(value);
+    columns.forEach(({half: its, sign}, i) => {
+      if (!sign || its !== Math.floor(half)) return;
+      const at = x(i) + width * (sign > 0 ? half - its : 1 - half + its);
+      svg.append(draw('line', {class: 'bad', x1: at, x2: at, y1: top, y2: base,
+                               'stroke-dasharray': '4 3'},
+          draw('title', {}, `${words} magnitude of the format: ${shown(value)}`)));
+    });
+  }
 }
 
 /* Powers of ten, as many as have room. */
@@ -91,8 +126,9 @@ function outline(columns, one, x, y, width, base) {
   }).join('');
 }
 
-/* Bars of the finding's iteration, a dashed line of the one before. */
-function histogram(sets, width) {
+/* Bars of the finding's iteration, a dashed line of the one before, or of a
+ * tensor like it. */
+function histogram(sets, range, width, {tensors, format, over, first}) {
   const height = 190, left = 52, bottom = 24, top = 10, base = height - bottom;
   const folded = sets.map(fold);
   const at = folded[folded.length - 1], before = folded.length > 1 ? folded[0] : null;
@@ -104,7 +140,9 @@ function histogram(sets, width) {
   const y = (share) => top + (base - top) * Math.log10(share) / (floor - 0.3);
   const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img'});
   svg.append(draw('title', {}, 'share of the elements by value, ' +
-                  (before ? 'before and at the first bad iteration' : 'of this tensor')));
+                  (!before ? 'of this tensor' : sets[0][0].when === 'sibling'
+                      ? 'of a tensor like it and of this one'
+                      : 'before and at the first bad iteration')));
   columns.forEach((column, i) => {
     const share = countIn(at, column.key) / at.all;
     const old = before ? countIn(before, column.key) / before.all : 0;
@@ -112,7 +150,8 @@ function histogram(sets, width) {
     const bar = draw('rect', {class: 'share', x: x(i), width: Math.max(1, wide - 0.5),
         y: share ? y(share) : base - 1, height: share ? base - y(share) : 1});
     bar.append(draw('title', {}, `${wordsOf(column)}: ${percent(share)}` +
-                    (before ? `, before ${percent(old)}` : '')));
+                    (before ? `, ${sets[0][0].when === 'sibling' ? 'of the other' : 'before'} ` +
+                         percent(old) : '')));
     svg.append(bar);
   });
   if (before)
@@ -124,12 +163,18 @@ function histogram(sets, width) {
     svg.append(draw('text', {x: left - 4, y: y(share) + 4, 'text-anchor': 'end'},
                     share >= 0.001 ? `${share * 100} %` : `1e${Math.round(Math.log10(share)) + 2} %`));
   addTicks(svg, columns, x, wide, base);
+  if (range) addEnds(svg, range, columns, x, wide, [top, base]);
   return make('figure', {class: 'shares'},
       make('figcaption', {}, 'Share of the elements by value'), svg,
-      ...sets.map((bins, i) => captionOf(bins, folded[i], i === sets.length - 1)));
+      ...sets.map((bins, i) =>
+          captionOf(bins, folded[i], i === sets.length - 1, tensors, first)),
+      ...(range ? [make('div', {}, rangeOf(range, format, over, at.all))] : []));
 }
 
-async function distribution(place, finding) {
+/* Rules that show a tensor of a place in all iterations. */
+const LOSSES = ['overflow', 'underflow'];
+
+async function distribution(place, finding, of) {
   const table = await load('histograms/findings');
   if (!table) return;
   const at = (name) => table.at.get(name);
@@ -137,23 +182,35 @@ async function distribution(place, finding) {
   for (const row of page.ofFinding(table, finding)) {
     const when = row[at('when')];
     if (!sets.has(when)) sets.set(when, []);
-    sets.get(when).push({iteration: row[at('iteration')], count: row[at('count')],
-        lower: number(row[at('lower')]), upper: number(row[at('upper')])});
+    sets.get(when).push({when, iteration: row[at('iteration')], count: row[at('count')],
+        tensor: row[at('tensor')], lower: number(row[at('lower')]),
+        upper: number(row[at('upper')])});
   }
-  if (sets.size) place.append(histogram([...sets.values()], page.widthOf(place)));
+  const range = sets.get('range'), rule = of('rule'), tensors = await load('tensors');
+  sets.delete('range');
+  if (!sets.size) return;
+  const its = tensors.rows[sets.get('at')[0].tensor];
+  const format = its ? its[tensors.at.get('target_format')] : 'the format';
+  place.append(histogram([...sets.values()], range && range[0], page.widthOf(place),
+      {tensors, format, over: rule === 'overflow',
+       first: LOSSES.includes(rule) || rule === 'sqnr' ? ' the first that is bad' : ''}));
+  if (LOSSES.includes(rule) && sets.size === 1)
+    place.append(make('p', {class: 'soft'}, 'Nothing stands beside it: no tensor of its ' +
+        'kind, before or elsewhere, loses no more than the limit' +
+        (range ? '.' : `, and ${format} scales each block to its own ends.`)));
 }
 
 /* --- what the map is of -------------------------------------------------------- */
 
-/* An axis of the map: names of the rows of a table that has the label. */
-function axisOf(table, label, words, more) {
+/* An axis of the map: names of the rows of tables that have the label. */
+function axisOf(tables, label, words, more) {
   const plain = (cell) => cell === '' ? null : cell;
   const axis = {id: label, words, cell: plain, ...more};
   axis.of = (other) => {
     const at = other.at.get(label);
     return at === undefined ? null : (row) => axis.cell(row[at]);
   };
-  axis.names = page.map.sorted(table.rows.map(axis.of(table)));
+  axis.names = page.map.sorted(tables.flatMap((one) => one.rows.map(axis.of(one))));
   return axis;
 }
 
@@ -192,7 +249,7 @@ const SEVERITIES = ['a property of the format or of the tensor, at all times',
     'NaN or Inf where there was none, or where an incident began'];
 
 /* Of the rows that are of one cell. `low`: the least is the worst. */
-async function measures(tensors) {
+async function measures(tensors, worst) {
   const plain = (name, words, more) => tensors.at.has(name) &&
       {id: name, words, values: () => tensors.rows.map((row) =>
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
@@ -202,36 +259,33 @@ async function measures(tensors) {
   list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
             plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
             plain('underflow_ratio', 'underflow: largest share of elements', {log: true}));
-  const casts = await load('quantization');
-  if (casts) list.push(...sqnrs(tensors, casts));
+  if (worst) list.push(...sqnrs(worst));
   list.push(plain('nan', 'NaN: most elements', {log: true}),
             plain('pos_inf', '+Inf: most elements', {log: true}),
             plain('std', 'standard deviation: largest', {log: true}));
   return list.filter(Boolean);
 }
 
-function sqnrs(tensors, casts) {
-  const at = (name) => casts.at.get(name);
-  const values = (wanted) => () => casts.rows
-      .filter((row) => tensors.rows[row[at('tensor')]] &&
-              row[at('format')] === wanted(tensors.rows[row[at('tensor')]]))
-      .map((row) => [tensors.rows[row[at('tensor')]], number(row[at('sqnr_db')])]);
-  const target = tensors.at.get('target_format');
-  const one = (id, words, wanted) => ({id, words, table: tensors, low: true,
-                                       source: casts, values: values(wanted)});
-  return [one('sqnr', 'SQNR in the target format, dB: lowest', (row) => row[target]),
-          ...distinct(casts.rows.map((row) => row[at('format')])).map((format) =>
-              one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, () => format))];
+/* Of the worst of all casts, by cell and format. */
+function sqnrs(worst) {
+  const at = (name) => worst.at.get(name);
+  const one = (id, words, column, holds) => ({id, words, table: worst, low: true,
+      values: (by = worst.rows[0][at('by')]) => worst.rows
+          .filter((row) => row[at('by')] === by && holds(row))
+          .map((row) => [row, number(row[at(column)])])});
+  return [one('sqnr', 'SQNR in the target format, dB: lowest', 'target_sqnr_db', () => true),
+          ...distinct(worst.rows.map((row) => row[at('format')])).map((format) =>
+              one(`sqnr:${format}`, `SQNR in ${format}, dB: lowest`, 'sqnr_db',
+                  (row) => row[at('format')] === format))];
 }
 
-/* What a measure does not know, where its table is cut in the page. */
-function cutOf(measure, tensors) {
-  const source = measure.source || measure.table;
-  const all = source.rows.length;
-  if (!measure.source || !(source.total > all)) return '';
-  const last = source.rows[all - 1][source.at.get('tensor')];
-  return `Of the first ${all} of ${source.total} casts only, those of tensors 0 to ` +
-      `${last} of ${tensors.total}: what later ones lose is in no cell. `;
+/* What a module's name is cut to: as deep as those of the worst casts, which are
+ * of all tensors, where the page has not all. */
+function cutterOf(tensors, worst) {
+  const names = (table) => table.rows.map((row) => row[table.at.get('module')]);
+  const deepest = worst && tensors.total > tensors.rows.length
+      ? Math.max(...names(worst).map((name) => name.split('.').length)) : Infinity;
+  return page.map.depthOf(names(tensors), deepest);
 }
 
 /* What the map can be of: layers, else modules; over iterations, else names. */
@@ -241,19 +295,16 @@ async function map(place) {
   const has = (name) => tensors.at.has(name) &&
       tensors.rows.some((row) => row[tensors.at.get(name)] !== null &&
                                  row[tensors.at.get(name)] !== '');
-  const rows = [];
-  if (has('layer_idx')) rows.push(axisOf(tensors, 'layer_idx', 'layer'));
-  if (has('module')) {
-    const at = tensors.at.get('module');
-    const cut = page.map.depthOf(tensors.rows.map((row) => row[at]));
-    rows.push(axisOf(tensors, 'module', 'module', {cell: cut}));
-  }
+  const worst = await load('quantization_worst');
+  const both = worst ? [tensors, worst] : [tensors], rows = [];
+  if (has('layer_idx')) rows.push(axisOf(both, 'layer_idx', 'layer'));
+  if (has('module'))
+    rows.push(axisOf(both, 'module', 'module', {cell: cutterOf(tensors, worst)}));
   page.map.draw(place, {rows,
       columns: [has('iteration')
-          ? axisOf(tensors, 'iteration', 'iteration', {head: (name) => `it ${name}`})
-          : axisOf(tensors, 'tensor_name', 'tensor')],
-      measures: await measures(tensors), things: 'tensors',
-      cutOf: (measure) => cutOf(measure, tensors),
+          ? axisOf(both, 'iteration', 'iteration', {head: (name) => `it ${name}`})
+          : axisOf(both, 'tensor_name', 'tensor')],
+      measures: await measures(tensors, worst), things: 'tensors',
       scopeOf: (wanted) => scopeOf(tensors, wanted)});
 }
 

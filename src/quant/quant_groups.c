@@ -329,7 +329,9 @@ enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
     for (int g = 0; g < TP_QUANT_GROUPINGS && status == TP_OK; g++)
         status = group_by(&maker, (enum tp_quant_grouping)g, placed);
     free(placed);
-    return status;
+    return status == TP_OK ? tp_quant_worst_make(run, &quant->arena,
+                                                 &quant->worst, err)
+                           : status;
 }
 
 /* --- groups that are made again ------------------------------------------ */
@@ -380,6 +382,7 @@ void tp_quant_clear(struct tp_quant *quant)
     free(quant->parts);
     sums_free(quant->sums);
     free(quant->recommendations);
+    tp_quant_worst_clear(&quant->worst);
     tp_arena_clear(&quant->arena);
     memset(quant, 0, sizeof *quant);
 }

@@ -2,6 +2,7 @@
 #ifndef TP_QUANT_QUANT_GROUPS_H
 #define TP_QUANT_QUANT_GROUPS_H
 
+#include "quant/quant_worst.h"
 #include "quant/recommend.h"
 
 /*
@@ -47,6 +48,7 @@ struct tp_quant {
     size_t *first; /* [rows + 1]: rows of /quantization before each row     */
     struct tp_quant_sweep *sweeps; /* worst first                          */
     size_t sweep_count;
+    struct tp_quant_worst worst;
 };
 
 /*

@@ -100,6 +100,14 @@ static const struct tp_column recommendation_columns[] = {
     ADVICE(reason, ""),
 };
 
+#define CELL(member, unit) TP_COLUMN(struct tp_quant_cell, member, unit)
+
+static const struct tp_column worst_columns[] = {
+    CELL(by, ""),          CELL(layer_idx, "1"), CELL(module, ""),
+    CELL(iteration, "1"),  CELL(tensor_name, ""), CELL(format, ""),
+    CELL(casts, "1"),      CELL(sqnr_db, "dB"),   CELL(target_sqnr_db, "dB"),
+};
+
 /* The tensor to which a row of /quantization belongs: the last one with
  * first[tensor] <= row. */
 static size_t tensor_of(const struct tp_quant *quant, size_t row)
@@ -160,10 +168,19 @@ static void make_groups(const void *from, size_t first, size_t count,
 }
 
 void tp_quant_tables_make(const struct tp_quant *quant,
+                          struct tp_table *worst,
                           struct tp_table *quantization,
                           struct tp_table *groups,
                           struct tp_table *recommendations)
 {
+    *worst = (struct tp_table){
+        .name = "quantization_worst",
+        .columns = worst_columns,
+        .column_count = COUNT_OF(worst_columns),
+        .rows = quant->worst.cells,
+        .row_count = quant->worst.count,
+        .row_size = sizeof *quant->worst.cells,
+    };
     *quantization = (struct tp_table){
         .name = "quantization",
         .columns = quantization_columns,

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-jDbdq/gZ5gjhVYR1jisNz7UMDVnkLXUsYQZaJWAX5jM="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-bAx8GwmiQ9shpESfJ7Ip/M+EPvim+etbHuzo1mxRVvk="
+    "sha256-2Jw6nPiGCypFq8VuOLYyPTwhZ7N1yFTlboNt5fhWbAA="
 
 #endif

@@ -70,8 +70,9 @@ static const struct tp_column bin_columns[] = {
 
 static const struct tp_column finding_bin_columns[] = {
     FINDING_BIN(finding, "1"),   FINDING_BIN(when, ""),
-    FINDING_BIN(iteration, "1"), FINDING_BIN(lower, "value"),
-    FINDING_BIN(upper, "value"), FINDING_BIN(count, "1"),
+    FINDING_BIN(tensor, "1"),    FINDING_BIN(iteration, "1"),
+    FINDING_BIN(lower, "value"), FINDING_BIN(upper, "value"),
+    FINDING_BIN(count, "1"),
 };
 
 #define FINDING_POINT(member, unit) \
@@ -207,7 +208,8 @@ void tp_run_tables_make(const struct tp_results *results,
         "finding_series", finding_point_columns,
         COUNT_OF(finding_point_columns),
         ROWS(results->finding_series->rows, results->finding_series->count)};
-    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
+    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANT_WORST],
+                         &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);
     tp_dims_table_make(run, &made[TP_TABLE_DIMS]);

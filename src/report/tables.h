@@ -28,6 +28,7 @@ enum tp_run_table {
     TP_TABLE_FINDINGS,
     TP_TABLE_FINDING_BINS,
     TP_TABLE_FINDING_SERIES,
+    TP_TABLE_QUANT_WORST, /* before what may take the room of a page   */
     TP_TABLE_QUANTIZATION,
     TP_TABLE_QUANT_GROUPS,
     TP_TABLE_RECOMMENDATIONS,

@@ -2,7 +2,8 @@
 /*
  * A finding names one tensor of one file. The series that has it as a point
  * knows which rows make that point and the one before, and their packed
- * summaries have the bins: nothing is read again.
+ * summaries have the bins: nothing is read again. What the format has room for
+ * stands beside what it loses.
  *
  * Cost: each of the worst findings looks through the rows of all series once.
  */
@@ -12,14 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "series/series.h"
-
-/* Where a finding's tensor is: a point of a series, or else a row. */
-struct where {
-    const struct tp_run_series *series; /* NULL: no series has it          */
-    size_t point;
-    const struct tp_row *row; /* NULL: no tensor is named                  */
-};
+#include "data/number.h"
+#include "rules/finding_before.h"
 
 static bool has_row(const struct tp_row *const *rows, size_t count,
                     const struct tp_row *row)
@@ -30,18 +25,20 @@ static bool has_row(const struct tp_row *const *rows, size_t count,
     return false;
 }
 
-static struct where find(const struct tp_run *run,
-                         const struct tp_series_set *set,
-                         const struct tp_finding *finding)
+/* Where a finding's tensor is. */
+static struct tp_finding_place find(const struct tp_run *run,
+                                    const struct tp_series_set *set,
+                                    const struct tp_finding *finding)
 {
-    struct where where = {NULL, 0, tp_finding_row(run, finding)};
+    struct tp_finding_place where = {NULL, 0, tp_finding_row(run, finding)};
     for (size_t s = 0; where.row && s < set->count; s++) {
         for (size_t p = 0; p < set->series[s].count; p++) {
             size_t count;
             const struct tp_row *const *rows =
                 tp_series_rows(set, &set->series[s], p, &count);
             if (has_row(rows, count, where.row))
-                return (struct where){&set->series[s], p, where.row};
+                return (struct tp_finding_place){&set->series[s], p,
+                                                 where.row};
         }
     }
     return where;
@@ -49,6 +46,8 @@ static struct where find(const struct tp_run *run,
 
 /* What the bins of one summary are added with. */
 struct adding {
+    const struct tp_run *run;
+    const struct tp_series_set *set;
     struct tp_finding_bins *bins;
     struct tp_finding_bin bin; /* what all have                            */
     struct tp_error *err;
@@ -86,39 +85,57 @@ static enum tp_status add_summary(struct adding *adding,
     return status == TP_OK ? add_bin(adding, NAN, NAN, counts->nan) : status;
 }
 
-/* The rows of a point, together. */
-static enum tp_status add_point(const struct tp_series_set *set,
-                                const struct where *where, size_t point,
-                                struct tp_summary *sum, struct adding *adding)
+/* The rows of a point together, or the row alone. */
+static enum tp_status add_place(const struct tp_finding_place *place,
+                                const char *when, struct tp_summary *sum,
+                                struct adding *adding)
 {
-    size_t count;
+    size_t count = 1;
     const struct tp_row *const *rows =
-        tp_series_rows(set, where->series, point, &count);
+        place->series ? tp_series_rows(adding->set, place->series, place->point,
+                                       &count)
+                      : &place->row;
     memset(sum, 0, sizeof *sum);
     for (size_t i = 0; i < count; i++)
         tp_summary_merge_packed(sum, rows[i]->packed);
-    adding->bin.iteration = tp_series_at(set, where->series)[point];
+    adding->bin.when = when;
+    adding->bin.tensor = place->row - adding->run->rows;
+    adding->bin.iteration =
+        place->series ? tp_series_at(adding->set, place->series)[place->point]
+                      : place->row->label.iteration;
     return add_summary(adding, sum);
 }
 
-static enum tp_status add_finding(const struct tp_series_set *set,
-                                  const struct tp_finding *finding,
-                                  const struct where *where,
+/* The ends of the format, and how many elements lie beyond: of loss in a format
+ * whose ends are the same for all elements. */
+static enum tp_status add_range(const struct tp_finding *finding,
+                                const struct tp_row *row,
+                                struct adding *adding)
+{
+    const struct tp_number *format = row->target;
+    const bool over = strcmp(finding->rule->id, "overflow") == 0;
+    const bool under = strcmp(finding->rule->id, "underflow") == 0;
+    if ((!over && !under) || !format || format->kind != TP_NUMBER_ELEMENT)
+        return TP_OK;
+    adding->bin.when = "range";
+    return add_bin(adding, format->min_subnormal, format->max,
+                   (uint64_t)llround(finding->value *
+                                     (double)row->counts.numel));
+}
+
+static enum tp_status add_finding(const struct tp_finding *finding,
+                                  const struct tp_finding_place *at,
                                   struct tp_summary *sum, struct adding *adding)
 {
-    const bool changed = finding->origin || !isnan(finding->baseline);
+    const char *when;
+    const struct tp_finding_place before =
+        tp_finding_before(adding->run, adding->set, finding, at, &when);
     enum tp_status status = TP_OK;
-    if (where->series && where->point > 0 && changed) {
-        adding->bin.when = "before";
-        status = add_point(set, where, where->point - 1, sum, adding);
-    }
-    adding->bin.when = "at";
-    if (where->series && status == TP_OK)
-        return add_point(set, where, where->point, sum, adding);
-    memset(sum, 0, sizeof *sum);
-    tp_summary_merge_packed(sum, where->row->packed);
-    adding->bin.iteration = where->row->label.iteration;
-    return status == TP_OK ? add_summary(adding, sum) : status;
+    if (before.row)
+        status = add_place(&before, when, sum, adding);
+    if (status == TP_OK)
+        status = add_place(at, "at", sum, adding);
+    return status == TP_OK ? add_range(finding, at->row, adding) : status;
 }
 
 enum tp_status tp_finding_bins_make(const struct tp_run *run,
@@ -128,17 +145,17 @@ enum tp_status tp_finding_bins_make(const struct tp_run *run,
                                     struct tp_error *err)
 {
     struct tp_summary *sum = malloc(sizeof *sum);
-    struct adding adding = {.bins = bins, .err = err};
+    struct adding adding = {
+        .run = run, .set = &monitor->series, .bins = bins, .err = err};
     enum tp_status status = sum ? TP_OK : tp_fail_memory(err);
     for (size_t i = 0;
          status == TP_OK && i < findings->count && i < TP_BINNED_FINDINGS;
          i++) {
-        const struct where where =
+        const struct tp_finding_place where =
             find(run, &monitor->series, &findings->rows[i]);
         adding.bin.finding = i;
         if (where.row)
-            status = add_finding(&monitor->series, &findings->rows[i], &where,
-                                 sum, &adding);
+            status = add_finding(&findings->rows[i], &where, sum, &adding);
     }
     free(sum);
     return status;

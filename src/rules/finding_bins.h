@@ -6,17 +6,19 @@
 #include "series/monitor.h"
 
 /* How the elements of a finding's tensor are distributed, and how they were
- * at the iteration before: /histograms/findings. */
+ * before, or how those of a tensor like it are: /histograms/findings. */
 
 enum {
     TP_BINNED_FINDINGS = 100 /* the worst: who opens more reads the table  */
 };
 
 /* One occupied bin; zeros have lower = upper = 0, NaN have NaN and infinite
- * elements their value in both. */
+ * elements their value in both. "range" is no bin but the least and the largest
+ * magnitude of the format, and how many elements of the tensor it loses. */
 struct tp_finding_bin {
     uint64_t finding;    /* row number in /findings                        */
-    const char *when;    /* "before", "at": constant                       */
+    const char *when;    /* "before", "sibling", "at", "range": constant   */
+    int64_t tensor;      /* row number in /tensors, of several the first   */
     int64_t iteration;   /* -1: unknown                                    */
     double lower, upper; /* of the values; the edge nearer 0 belongs to it */
     uint64_t count;
@@ -29,11 +31,10 @@ struct tp_finding_bins {
 };
 
 /*
- * Takes the bins of the tensors that the first findings name, and for those
- * that left a baseline also of the tensor's last iteration before; rows of one
- * iteration that make one point of a series are taken together. `bins` is
- * zeroed by the caller and released with tp_finding_bins_clear, also after a
- * failure (TP_E_MEMORY).
+ * Takes the bins of the tensors that the first findings name, and of what these
+ * are held against (tp_finding_before); rows of one iteration that make one
+ * point of a series are taken together. `bins` is zeroed by the caller and
+ * released with tp_finding_bins_clear, also after a failure (TP_E_MEMORY).
  */
 enum tp_status tp_finding_bins_make(const struct tp_run *run,
                                     const struct tp_monitor *monitor,

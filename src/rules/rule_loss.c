@@ -6,11 +6,13 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "data/number.h"
 #include "rules/rules.h"
+#include "stats/quantile.h"
 
 /* One kind of loss. */
 struct loss {
@@ -192,6 +194,33 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     tp_text_clear(&where);
 }
 
+/* What the place lost before the first bad iteration: the median of its
+ * tensors, those left out that an incident explains. NaN where there are none:
+ * it was bad from the beginning, or names no iterations. TP_E_MEMORY only. */
+static enum tp_status find_baseline(const struct tp_rule_input *input,
+                                    const struct search *search,
+                                    const size_t span[2],
+                                    struct tp_finding *finding,
+                                    struct tp_error *err)
+{
+    size_t count = 0;
+    double *values = calloc(span[1] - span[0], sizeof *values);
+    if (!values)
+        return tp_fail_memory(err);
+    for (size_t i = span[0]; i < span[1]; i++) {
+        const struct tp_row *row = input->rows[i];
+        const double ratio = search->loss->ratio(row);
+        if (row->label.iteration >= 0 && !isnan(ratio) &&
+            row->label.iteration < finding->iteration &&
+            is_bounded(search->loss, row) == search->bounded &&
+            !tp_row_explained(input->incidents, row))
+            values[count++] = ratio;
+    }
+    finding->baseline = tp_median(values, count);
+    free(values);
+    return TP_OK;
+}
+
 /* What is said of rows [span[0], span[1]) of one place, of those whose loss is
  * bounded or of the others: they have different causes. */
 static enum tp_status judge(const struct tp_rule_input *input,
@@ -217,6 +246,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
     if (status == TP_OK) {
         finding->level = level;
         describe(input, which->loss, &losers, span[1] - span[0], finding);
+        status = find_baseline(input, &search, span, finding, err);
     }
     return status;
 }

@@ -3,7 +3,8 @@
 """What findings of a page stand on: finding_page.py PAGE H5
 
 Each finding of tensors has a chart of its number, whose points are those of
-/series or, of SQNR, of the casts, or says why it has none. Each finding leads
+/series or, of SQNR, of the casts, or says why it has none, with a baseline or
+why there is none. Each finding leads
 by key to rows of a table, as many as it says, that have its labels, its call or
 its trace, or says that there are none. Exit status 77: no playwright, chromium
 or h5py, 1: a check failed.
@@ -72,6 +73,9 @@ def charts(page, file):
         why = chart.locator("p.soft").filter(has_text="No chart of")
         words = f"finding {number}, {metric}"
         check(bool(found) != bool(why.count()), f"{words}: a chart or why not")
+        none = chart.locator("p.soft").filter(has_text="No baseline: ")
+        check(not found or math.isnan(finding["baseline"]) ==
+              bool(none.count()), f"{words}: a baseline or why not")
         drawn[bool(found)] += 1
         rank = ranks.get(number, -1)
         if found:

@@ -6,7 +6,8 @@
 writes a model of safetensors whose tensors have them, each with a NaN. `dump`
 copies a dump of msprobe and adds to it calls, modules and lines of programs of
 these names. `many` writes a model of SOURCE tensors of four elements in 90
-layers. `scripts` writes scripts that have the names and a line with each.
+layers, of which only the last 40 lose something in any format. `scripts` writes
+scripts that have the names and a line with each.
 """
 import json
 import os
@@ -74,7 +75,10 @@ def many(count, folder):
         header[f"layers.{number % 90}.mlp.{number // 90}.weight"] = {
             "dtype": "F32", "shape": [4],
             "data_offsets": [16 * number, 16 * number + 16]}
-        data += struct.pack("<4f", 0.1, 0.7, -0.3, 1 / (number % 7 + 3))
+        values = [1, 0.5, -0.5, 0.25]
+        if number >= int(count) - 40:
+            values = [0.1, 0.7, -0.3, 1]
+        data += struct.pack("<4f", *(x / 2**(number % 7) for x in values))
     model(folder, header, data)
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What a page of tensors shows is what its tables have: tensor_page.py PAGE H5
 
-Cells of the map, by magnitude and by SQNR, the casts of the formats' table and
-the elements of a finding's distribution are computed again from the HDF5 file.
+Cells of the map, by magnitude and by SQNR, of all casts also where the page has
+rows of some only, the casts of the formats' table and the elements of a
+finding's distribution are computed again from the HDF5 file.
 Exit status 77: no playwright, chromium or h5py, 1: a number differs.
 """
 import re
@@ -49,16 +50,59 @@ def compare(words, found, wanted):
 
 
 def heat(page, file):
-    tensors, casts = file["tensors"][:], file["quantization"][:]
+    tensors = file["tensors"][:]
     places = [(int(row["layer_idx"]), int(row["iteration"]))
               for row in tensors]
     wanted = worst(zip(places, map(float, tensors["abs_max"])), max)
     compare("the map of magnitudes", cells(page, "abs_max"), wanted)
-    wanted = worst(
-        ((places[row["tensor"]], float(row["sqnr_db"])) for row in casts
-         if row["format"] == tensors["target_format"][row["tensor"]]), min)
-    compare("the map of SQNR", cells(page, "sqnr"), wanted)
-    print(f"map: {len(wanted)} cells twice")
+    print(f"map: {len(wanted)} cells")
+
+
+def named_cells(page, measure):
+    """As `cells`, of a map whose rows and columns have names."""
+    page.select_option("#map select >> nth=0", measure)
+    found = {}
+    for words in page.eval_on_selector_all(
+            ".map td button", "nodes => nodes.map(n => n.ariaLabel)"):
+        place = re.match(r"(?:layer|module) (.*), (?:iteration|tensor) (.*): "
+                         r"(\S+)$", words)
+        found[place[1], place[2]] = float(place[3].replace("∞", "inf"))
+    return found
+
+
+def names_of(page, tensors):
+    """Of each tensor the names of its row and of its column of the map."""
+    down, over = re.match(r"(layer|module)s over (iteration|tensor)s$",
+                          page.get_attribute(".map table", "aria-label")
+                          ).groups()
+    heads = page.eval_on_selector_all(
+        ".map tbody th", "nodes => nodes.map(n => n.textContent)")
+    depth = max(len(name.split(".")) for name in heads)
+    name = {"layer": lambda row: str(row["layer_idx"]).replace("-1", "none"),
+            "module": lambda row: ".".join(
+                row["module"].decode().split(".")[:depth]) or "none",
+            "iteration": lambda row: str(row["iteration"]),
+            "tensor": lambda row: row["tensor_name"].decode()}
+    return [(name[down](row), name[over](row)) for row in tensors]
+
+
+def losses(page, file):
+    """Maps of SQNR, in each format, against all casts of the file."""
+    tensors, casts = file["tensors"][:], file["quantization"][:]
+    places, seen = names_of(page, tensors), 0
+    formats = sorted(set(name.decode() for name in casts["format"]))
+    for name in ["", *formats]:
+        wanted = worst(
+            ((places[row["tensor"]], float(row["sqnr_db"])) for row in casts
+             if row["format"].decode() == (name or tensors["target_format"][
+                 row["tensor"]].decode())), min)
+        if not wanted:
+            continue
+        found = named_cells(page, f"sqnr:{name}" if name else "sqnr")
+        compare(f"the map of SQNR {name}", found, wanted)
+        seen += len(wanted)
+    page.select_option("#map select >> nth=0", index=0)
+    print(f"map: {seen} cells of SQNR of {len(casts)} casts")
 
 
 def first_rows(page, name):
@@ -74,7 +118,7 @@ def cut(page, file):
             "#map select >> nth=0 >> option",
             "nodes => nodes.map(n => n.value)"):
         page.select_option("#map select >> nth=0", measure)
-        name = "quantization" if measure.startswith("sqnr") else \
+        name = "quantization_worst" if measure.startswith("sqnr") else \
             "findings" if measure == "finding" else "tensors"
         words = page.inner_text("#map p.soft")
         total = len(file[name])
@@ -155,6 +199,55 @@ def distribution(page, file):
     print("distribution:", " / ".join(re.findall(r"iteration \d.*", text)))
 
 
+def sides(page, file):
+    """What stands beside the elements of overflow and underflow: those before
+    the first bad iteration or of a tensor that is not bad, else the words that
+    there are none; and the ends of formats that have such."""
+    bins, tensors = file["histograms/findings"][:], file["tensors"][:]
+    told = {"before": 0, "sibling": 0, "": 0, "range": 0}
+    for number, finding in enumerate(file["findings"][:100]):
+        rule = finding["rule"].decode()
+        if rule not in ("overflow", "underflow"):
+            continue
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        node.locator(".chart figure.shares svg path.axis").first.wait_for()
+        page.wait_for_timeout(20)
+        text = node.locator(".chart").inner_text()
+        mine = bins[bins["finding"] == number]
+        kinds = {when.decode(): mine[mine["when"] == when]
+                 for when in set(mine["when"])}
+        limit = float(re.search(r"above ([0-9.]+) %",
+                                finding["evidence"].decode())[1]) / 100
+        metric = finding["metric"].decode()
+        words = f"finding {number}, {rule}"
+        side = "before" if "before" in kinds else \
+            "sibling" if "sibling" in kinds else ""
+        told[side] += 1
+        if side:
+            row = tensors[kinds[side]["tensor"][0]]
+            count = int(kinds[side]["count"].sum())
+            check(row[metric] <= limit and count % row["numel"] == 0,
+                  f"{words}: {row[metric]} beside {limit}")
+            check(side == "sibling" or
+                  row["iteration"] < finding["iteration"], words)
+            said = ": a tensor like it that loses no more than the limit"
+            if side == "before":
+                said = f"iteration {row['iteration']}, the last one before " \
+                    "the first that is bad"
+            check(f"{said}: {count} elements" in text, f"{words}: {text}")
+        check(bool(side) != ("Nothing stands beside it" in text),
+              f"{words}: {text}")
+        if "range" in kinds:
+            told["range"] += 1
+            lost = int(kinds["range"]["count"][0])
+            numel = tensors["numel"][kinds["at"]["tensor"][0]]
+            check(lost == round(float(finding["value"]) * numel) and
+                  f"dashed: {lost} elements" in text, f"{words}: {text}")
+    print("beside:", told)
+    return told
+
+
 def files(page, file):
     """Of a file its name stands in the table, and the whole path behind it."""
     place = 'details[data-table="tensors"] tbody'
@@ -174,12 +267,14 @@ def main(browser):
         page.wait_for_selector(".map td button")
         page.wait_for_selector("#formats-view tbody td")
         cut(page, file)
+        losses(page, file)
         if len(file["findings"]) == 0:
             return
         page.wait_for_selector(".chart path.before")
         heat(page, file)
         formats(page, file)
         distribution(page, file)
+        sides(page, file)
         files(page, file)
 
 

@@ -260,8 +260,8 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
 
 static struct tp_table groups_table(const struct stages *made)
 {
-    struct tp_table rows, groups, advice;
-    tp_quant_tables_make(&made->quant, &rows, &groups, &advice);
+    struct tp_table worst, rows, groups, advice;
+    tp_quant_tables_make(&made->quant, &worst, &rows, &groups, &advice);
     return groups;
 }
 

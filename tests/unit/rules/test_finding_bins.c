@@ -121,3 +121,83 @@ Test(finding_bins, a_row_of_no_series_has_its_own)
     tp_findings_clear(&findings);
     tp_run_clear(&made.run);
 }
+
+/* A finding that the place of a row loses more than a hundredth, first in an
+ * iteration. */
+static void add_loss(struct tp_findings *findings, const struct tp_row *row,
+                     int64_t iteration)
+{
+    static const struct tp_rule loss = {.id = "overflow"};
+    struct tp_finding *finding = add(findings, row);
+    finding->rule = &loss;
+    finding->iteration = iteration;
+    finding->metric = "total_overflow_ratio";
+    finding->value = row->numbers.total_overflow_ratio;
+    finding->excess = finding->value / 0.01;
+}
+
+/* Of layer 0 the last iteration is the worst of those that are bad from
+ * `first` on; layer 1 has a tensor that is not. */
+static struct tp_finding_bins bins_of_loss(struct stages *made, int64_t first,
+                                           double other)
+{
+    static const struct tp_baseline_options options = {
+        .warmup_steps = 100, .alert_window = 50, .sigma = 3};
+    struct tp_finding_bins bins = {0};
+    struct tp_findings findings = {0};
+    for (int64_t i = 0; i < 5; i++) {
+        struct tp_row *row = add_row(&made->run, "f");
+        const struct tp_summary summary = two(ldexp(1, (int)i), -0.25);
+        set_summary(&made->run, row, &summary);
+        row->place = made->run.row_count - 1;
+        row->label.iteration = i < 4 ? i : 2;
+        row->label.layer_idx = i < 4 ? 0 : 1;
+        row->counts.numel = 100;
+        row->numbers.total_overflow_ratio =
+            i == 4 ? other : i < first ? 0.01 : 0.5 + 0.1 * (double)i;
+    }
+    stages_watch(made, &options);
+    add_loss(&findings, &made->run.rows[3], first);
+    cr_assert_eq(tp_finding_bins_make(&made->run, &made->monitor, &findings,
+                                      &bins, NULL),
+                 TP_OK);
+    tp_findings_clear(&findings);
+    return bins;
+}
+
+/* Not the iteration before the worst, which is as bad. HiF8 goes from 2^-22 to
+ * 2^15; of 100 elements 80 are lost. */
+Test(finding_bins, of_a_place_are_those_before_the_first_bad_one)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_finding_bins bins = bins_of_loss(&made, 2, 0);
+    cr_assert_eq(bins.count, 5);
+    expect(&bins.rows[1], "before", 1, 2, 2.25, 1);
+    cr_expect_eq(bins.rows[1].tensor, 1);
+    expect(&bins.rows[3], "at", 3, 8, 9, 1);
+    expect(&bins.rows[4], "range", 3, 0x1p-22, 32768, 80);
+    tp_finding_bins_clear(&bins);
+    stages_clear(&made);
+}
+
+Test(finding_bins, of_a_place_that_was_always_bad_are_those_of_a_sibling)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_finding_bins bins = bins_of_loss(&made, 0, 0.01);
+    cr_assert_eq(bins.count, 5);
+    expect(&bins.rows[1], "sibling", 2, 16, 18, 1);
+    cr_expect_eq(bins.rows[1].tensor, 4);
+    expect(&bins.rows[3], "at", 3, 8, 9, 1);
+    tp_finding_bins_clear(&bins);
+    stages_clear(&made);
+}
+
+Test(finding_bins, stand_alone_where_all_are_bad)
+{
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_finding_bins bins = bins_of_loss(&made, 0, 0.02);
+    cr_assert_eq(bins.count, 3);
+    expect(&bins.rows[1], "at", 3, 8, 9, 1);
+    tp_finding_bins_clear(&bins);
+    stages_clear(&made);
+}

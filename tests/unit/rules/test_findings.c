@@ -199,6 +199,30 @@ Test(findings, losses_are_one_per_place_worst_first)
     stages_clear(&made);
 }
 
+/* The median of the place before the first that is bad; none where that is the
+ * first of all. */
+Test(findings, losses_have_what_was_before_as_a_baseline)
+{
+    for (size_t first = 0; first < 6; first += 2) {
+        struct stages made = {.run = {.rows = NULL}};
+        struct tp_findings findings = {0};
+        add_series(&made.run, 0, 1, 6);
+        for (size_t i = 0; i < 6; i++)
+            made.run.rows[i].numbers.underflow_ratio =
+                i < first ? 0.001 * (double)i : 0.2 + 0.1 * (double)i;
+        stages_judge(&made, &findings);
+        cr_assert_eq(findings.count, 1);
+        cr_expect_eq(findings.rows[0].iteration, first);
+        if (first)
+            cr_expect_float_eq(findings.rows[0].baseline,
+                               0.001 * ((double)first - 1) / 2, 1e-15);
+        else
+            cr_expect(isnan(findings.rows[0].baseline));
+        tp_findings_clear(&findings);
+        stages_clear(&made);
+    }
+}
+
 /* Blocks that saturate, and Inf in one tensor of the same place, differ in what
  * is to be done. */
 Test(findings, saturation_and_infinities_are_told_apart)
