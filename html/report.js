@@ -53,6 +53,7 @@ function shown(value) {
 }
 
 const keys = chartKeys({make, draw, shown});
+const {parse, why} = filterTools({number, distinct, shown});
 
 /* --- rows ---------------------------------------------------------------- */
 
@@ -91,34 +92,6 @@ function compare(a, b) {
   return String(a) < String(b) ? -1 : 1;
 }
 
-/* What words are looked for in, made once of each row. */
-const texts = new WeakMap();
-function textOf(row) {
-  if (!texts.has(row))
-    texts.set(row, row.filter((cell) => cell !== null).join('\n').toLowerCase());
-  return texts.get(row);
-}
-
-/* A filter is words that a row has, or "column=value", "column>value",
- * "column<value"; all of them have to hold. */
-function parse(text, table) {
-  return text.trim().split(/\s+/).filter(Boolean).map((word) => {
-    const found = /^([A-Za-z0-9_.]+)(>=|<=|!=|=|>|<)(.*)$/.exec(word);
-    const at = found ? table.at.get(found[1]) : undefined;
-    if (at === undefined) {
-      const low = word.toLowerCase();
-      return (row) => textOf(row).includes(low);
-    }
-    const same = (row) => row[at] !== null && String(row[at]) === found[3];
-    if (found[2] === '=') return same;
-    if (found[2] === '!=') return (row) => !same(row);
-    const limit = Number(found[3]), sign = found[2][0] === '>' ? 1 : -1;
-    const least = found[2].length > 1 ? 0 : Number.MIN_VALUE;
-    return (row) =>
-        typeof row[at] === 'number' && sign * (row[at] - limit) >= least;
-  });
-}
-
 /* --- a table -------------------------------------------------------------- */
 
 const unitOf = (column) =>
@@ -144,8 +117,18 @@ function bands(widths, before) {
 }
 
 /* What all tables are narrowed to: {words, of}, where of(table) gives {words,
- * holds}, a test of its rows, or null where that says nothing about them. */
+ * holds}, a test of its rows, with `rest` what it is over all the same, or null
+ * where that says nothing about them, and lack(table) why. */
 let scope = null;
+
+/* What a filter of a table may look like, by labels that it has. */
+function exampleOf({columns}) {
+  const has = (name) => columns.some((column) => column.name === name);
+  const numbers = columns.filter(({number}) => number).map(({name}) => name);
+  const one = has('layer_idx') ? 'layer_idx' : numbers[0];
+  const other = has('abs_max') ? 'abs_max' : numbers.find((name) => name !== one);
+  return `words${one ? `, or ${one}=3` : ''}${other ? ` ${other}>100` : ''}`;
+}
 
 class View {
   constructor(table, place) {
@@ -156,10 +139,14 @@ class View {
     this.order = null;
     this.rows = table.rows;
     this.filter = make('input', {type: 'search', size: 34,
-        placeholder: 'words, or layer_idx=3 abs_max>100',
-        oninput: () => this.apply()});
+        placeholder: exampleOf(table), oninput: () => this.apply()});
     this.count = make('span', {class: 'soft', role: 'status'});
-    this.head = make('thead');
+    this.all = make('button', {type: 'button', hidden: true,
+        onclick: () => narrow(null)}, 'Show all');
+    this.back = make('button', {type: 'button', hidden: true,
+        onclick: () => this.goBack()}, 'Back to the finding');
+    this.stop = 0;
+    this.head = make('thead', {onkeydown: (event) => this.alongHeads(event)});
     this.body = make('tbody');
     this.scroll = make('div', {class: 'rows', tabindex: 0, role: 'region',
         'aria-label': `rows of ${table.name}`, onscroll: () => this.scrolled()},
@@ -167,9 +154,9 @@ class View {
                          this.head, this.body));
     place.replaceChildren(
         make('div', {class: 'tools'},
-             make('label', {}, 'Filter', this.filter), this.columns(),
+             make('label', {}, 'Filter', this.filter), this.back, this.columns(),
              make('button', {type: 'button', onclick: () => this.copy()},
-                  'Copy as TSV'), this.count),
+                  'Copy as TSV'), this.count, this.all),
         this.scroll);
     this.heads();
     this.apply();
@@ -202,10 +189,30 @@ class View {
           class: column.number ? 'number' : false,
           'aria-sort': !mine ? 'none'
               : this.order.sign > 0 ? 'ascending' : 'descending'},
-          make('button', {type: 'button', onclick: () => this.sort(i)},
+          make('button', {type: 'button', tabindex: -1, onclick: () => this.sort(i)},
                column.name + unitOf(column) + (!mine ? '' : this.order.sign > 0 ? ' ▲' : ' ▼'))));
     });
     this.head.replaceChildren(row);
+    this.stopAt(this.stop);
+  }
+
+  /* One head is reached by the Tab key, the others from it by arrows. */
+  stopAt(at) {
+    const heads = [...this.head.querySelectorAll('button')];
+    if (!heads.length) return null;
+    this.stop = Math.max(0, Math.min(heads.length - 1, at));
+    heads.forEach((head, i) => { head.tabIndex = i === this.stop ? 0 : -1; });
+    return heads[this.stop];
+  }
+
+  alongHeads(event) {
+    const heads = [...this.head.querySelectorAll('button')];
+    const at = heads.indexOf(event.target);
+    const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0,
+                End: heads.length - 1}[event.key];
+    if (to === undefined || at < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.stopAt(to).focus();
   }
 
   /* The first click puts the largest numbers first, and A before B. */
@@ -215,29 +222,46 @@ class View {
     this.order = {at, sign: again ? -this.order.sign : first};
     this.heads();
     this.apply();
-    this.head.querySelectorAll('button').forEach((button) => {
-      if (button.parentNode.getAttribute('aria-sort') !== 'none') button.focus();
-    });
+    this.stopAt(this.kept().indexOf(at)).focus();
   }
 
   apply() {
-    const tests = parse(this.filter.value, this.table);
+    const terms = parse(this.filter.value, this.table);
     const narrow = scope && scope.of(this.table);
-    if (narrow) tests.push(narrow.holds);
-    this.rows = this.table.rows.filter((row) => tests.every((test) => test(row)));
+    if (narrow)
+      terms.push({...narrow, lack: () => `no row is of what was chosen in the map, ${narrow.words}`});
+    this.rows = this.table.rows.filter((row) => terms.every(({holds}) => holds(row)));
     if (this.order) {
       const {at, sign} = this.order;
       const empty = (cell) => cell === null || cell === '';
       this.rows.sort((a, b) => empty(a[at]) || empty(b[at])
           ? compare(a[at], b[at]) : sign * compare(a[at], b[at]));
     }
-    this.count.textContent =
-        `${this.rows.length} of ${this.table.rows.length} rows` +
-        (this.table.total > this.table.rows.length
-            ? `, the first of ${this.table.total}` : '') +
-        (narrow ? `: ${narrow.words}` : scope ? ': not narrowed' : '');
+    this.count.textContent = this.told(narrow, terms);
+    this.all.hidden = !narrow;
     this.scroll.scrollTop = 0;
     this.paint();
+  }
+
+  /* How many rows stand there, of what, and why none does. */
+  told(narrow, terms) {
+    const {rows, total} = this.table;
+    const lack = scope && scope.lack && scope.lack(this.table);
+    return `${this.rows.length} of ${rows.length} rows` +
+        (total > rows.length ? `, the first of ${total}` : '') +
+        (narrow ? `: ${narrow.words}${narrow.rest ? `, ${narrow.rest}` : ''}`
+            : scope ? `: not narrowed${lack ? `, as ${lack}` : ''}` : '') +
+        (this.rows.length || !rows.length ? '' : `. None is left: ${why(terms, this.table)}.`);
+  }
+
+  /* To the button of a finding that led here, which is shown again. */
+  goBack() {
+    const finding = this.from.closest('details.finding');
+    if (finding.hidden) narrow(null);
+    finding.open = true;
+    this.from.focus({preventScroll: true});
+    finding.scrollIntoView();
+    this.back.hidden = true;
   }
 
   /* What is seen may move within what is drawn; rows that stay are kept. */
@@ -304,8 +328,11 @@ class View {
             make('td', {class: 'number'}, String(i + 1)),
             at ? make('td', {}, ending(shown(row[kept[words]]), KEY)) : '',
             ...band.map((k) => cell(kept[k], row)))))));
-    return rows.length < this.rows.length ? [make('p', {class: 'soft'},
-        `The first ${rows.length} of ${this.rows.length} rows.`), ...made] : made;
+    const asked = this.filter.value.trim();
+    const notes = [scope || asked ? `${this.count.textContent}.` : '',
+        asked ? `Filter: ${asked}.` : '', rows.length < this.rows.length
+            ? `The first ${rows.length} of ${this.rows.length} rows.` : ''].filter(Boolean);
+    return notes.length ? [make('p', {class: 'soft'}, notes.join(' ')), ...made] : made;
   }
 
   print(starts) {
@@ -355,7 +382,7 @@ async function open(name) {
   return views.get(name);
 }
 
-const widened = [], printed = [];
+const widened = [], scoped = [], printed = [];
 const leadTo = (id, words) => make('button', {type: 'button',
     onclick: () => document.getElementById(id).scrollIntoView()}, words);
 const showAll = () =>
@@ -390,24 +417,29 @@ async function narrowFindings() {
 /* Narrows findings and all tables, or shows all of them again. */
 function narrow(to) {
   scope = to;
+  for (const tell of scoped) tell();
   for (const view of views.values()) view.apply();
   const line = document.getElementById('scope');
+  const formats = document.getElementById('formats');
   line.replaceChildren();
   if (to)
-    line.append(`Findings and tables: only ${to.words}. `,
-        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'));
+    line.append(`Findings${formats ? ', formats' : ''} and tables: only ${to.words}. `,
+        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'),
+        ...(formats ? [leadTo('formats', 'To the formats')] : []));
   else for (const tell of widened) tell();
   return narrowFindings();
 }
 
 /* Leads to the rows of a table that meet a filter, the largest of a column
- * first. */
-async function filter(name, words, by) {
+ * first, and from there back to the button. */
+async function filter(name, words, by, button) {
   const view = await open(name);
   if (!view) return;
   if (scope) await narrow(null);
   view.filter.value = words;
   if (by && view.table.at.has(by)) view.order = {at: view.table.at.get(by), sign: -1};
+  view.from = button;
+  view.back.hidden = false;
   view.heads();
   view.apply();
   section_of(name).scrollIntoView();
@@ -507,6 +539,7 @@ const heat = mapPage({make, number, distinct, CELLS_MOST, narrow, name, bands,
     onPrint: (tell) => printed.push(tell)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
     number, distinct, widthOf, ofFinding, map: heat,
+    scope: () => scope, onScope: (tell) => scoped.push(tell),
     replaceView: (name, view) => views.set(name, view)});
 const main = ['calls', 'replay'].find((name) => section_of(name));
 const calls = main && callPage({main, make, shown, load, number, distinct,
@@ -524,6 +557,7 @@ for (const node of document.querySelectorAll('details.finding')) {
   if (node.open) enrich(node);
 }
 if (!tensors) tracePage({make, draw, shown, load, name});
+for (const tree of document.querySelectorAll('.tree')) treeKeys(tree);
 /* On paper all findings are open, and of each open table the first rows stand
  * there. */
 function print(starts) {

@@ -283,6 +283,7 @@ function scopeOf(wanted) {
   const {words} = page.map;
   return {
     words: words(wanted),
+    lack: () => 'its rows are of no calls',
     of: (other) => {
       const owners = callsOf(other);
       if (owners)
@@ -290,7 +291,9 @@ function scopeOf(wanted) {
             wanted.every(({axis, name}) => axis.of()(call) === name))};
       const known = wanted.filter(({axis}) => other.at.has(axis.id));
       return known.length ? {words: words(known), holds: (row) =>
-          known.every(({axis, name}) => cell(other, row, axis.id) === name)} : null;
+          known.every(({axis, name}) => cell(other, row, axis.id) === name),
+          rest: wanted.filter((one) => !known.includes(one))
+              .map(({axis}) => `over all ${page.map.plural(axis)}`).join(', ')} : null;
     },
   };
 }

@@ -117,6 +117,7 @@ function place(words, places, boxes, width) {
 /* --- the chart of a finding ------------------------------------------------ */
 
 const HEIGHT = 180, BOTTOM = 24, EDGE = 15;
+const RING = 7, NEAR = 22; /* of a point, and how near a label is its own */
 
 /* Where a label of the baseline may stand, and one of the finding's point: near
  * it, then further and further away. */
@@ -152,25 +153,40 @@ function scaled(points, finding, width) {
               ? HEIGHT - BOTTOM - (map(v) - low) / span * (HEIGHT - BOTTOM - top) : 10};
 }
 
-/* Draws a label where it covers least; that of the finding's point, where it
- * would cover something, below the axis. */
+/* How far a place is from a box, to each side of it and in all. */
+const aside = (box, u, v) => [Math.max(box.left, Math.min(box.right, u)) - u,
+                              Math.max(box.top, Math.min(box.bottom, v)) - v];
+const gap = (box, u, v) => Math.hypot(...aside(box, u, v));
+
+/* From the ring of a point to its label, which has no room beside it. */
+function leader(box, u, v) {
+  const [dx, dy] = aside(box, u, v), long = Math.hypot(dx, dy);
+  return draw('path', {class: 'leader', d: `M${u + RING * dx / long} ${v + RING * dy / long}` +
+      `L${u + dx} ${v + dy}`});
+}
+
+/* Draws a label where it covers least; that of the finding's point as near to
+ * that as it covers nothing, above the chart or below its axis as well, with a
+ * line to it where it is not beside it. */
 function labels(places, left, width) {
   const boxes = [...taken(places, 4),
       {left, right: width, top: HEIGHT - BOTTOM - 1, bottom: HEIGHT},
       {left: 0, right: left + 1, top: 0, bottom: HEIGHT}];
-  const made = {below: 0, clear: (box) => boxes.push(box), add: (words, at) => {
+  const made = {below: 0, above: 0, clear: (box) => boxes.push(box), add: (words, at) => {
     const inside = at.filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
     const [x, y] = place(words, inside, boxes, width);
     return draw('text', {class: 'label', x, y}, words);
   }, own: (words, u, v) => {
     const long = words.length * LETTER;
-    const at = around(u, v, long).filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4);
-    let [x, y, cost] = place(words, at, boxes, width);
-    if (cost > 0) {
-      made.below = 16;
-      [x, y] = [Math.max(2, Math.min(width - long - 2, u - long / 2)), HEIGHT + 8];
-    }
-    return draw('text', {class: 'label its', x, y}, words);
+    const beside = Math.max(2, Math.min(width - long - 2, u - long / 2));
+    const far = ([x, y]) => gap(boxOf(words, [x, y]), u, v);
+    const at = [...around(u, v, long).filter(([, v]) => v > 9 && v < HEIGHT - BOTTOM - 4),
+        [beside, -4], [beside, HEIGHT + 8]].sort((a, b) => far(a) - far(b));
+    const [x, y] = place(words, at, boxes, width);
+    made.above = y < 0 ? 16 : made.above;
+    made.below = y > HEIGHT ? 16 : made.below;
+    const text = draw('text', {class: 'label its', x, y}, words);
+    return far([x, y]) > NEAR ? [leader(boxOf(words, [x, y]), u, v), text] : [text];
   }};
   return made;
 }
@@ -182,14 +198,14 @@ function marked(finding, points, {x, y, top}, label) {
   if (own) {
     const v = y(own[1]);
     label.clear({left: at - 8, right: at + 8, top: v - 8, bottom: v + 8});
-    return [draw('circle', {class: 'bad', cx: at, cy: v, r: 7}),
-            label.own(first, at, v)];
+    return [draw('circle', {class: 'bad', cx: at, cy: v, r: RING}),
+            ...label.own(first, at, v)];
   }
   const words = `${first}: no number`, middle = (top + HEIGHT - BOTTOM) / 2;
   label.clear({left: at - 2, right: at + 2, top, bottom: HEIGHT - BOTTOM});
   return [draw('path', {class: 'bad', 'stroke-dasharray': '4 3',
                         d: `M${at} ${top}V${HEIGHT - BOTTOM}`}),
-          label.own(words, at, middle)];
+          ...label.own(words, at, middle)];
 }
 
 function dotOf(i, v, finding, over, {x, y}) {
@@ -223,7 +239,8 @@ function chart(points, finding, width) {
       text(2, y(most) + 8, told(most)), text(2, y(least), told(least)),
       text(left, HEIGHT - 6, `${over} ${scale.from}`),
       text(width - EDGE, HEIGHT - 6, String(scale.to), {'text-anchor': 'end'}));
-  svg.setAttribute('viewBox', `0 0 ${width} ${HEIGHT + label.below}`);
+  svg.setAttribute('viewBox', `0 ${-label.above} ${width} ` +
+                   (HEIGHT + label.above + label.below));
   return make('figure', {class: 'shares'}, make('figcaption', {},
       finding.caption + (scale.log ? ', on a logarithmic scale' : '')), svg);
 }

@@ -46,6 +46,16 @@ function wordOf(table, row, name, ofB) {
   return ofB.has(name) ? MOVED : NAMED;
 }
 
+/* A tensor once, by the worst that became of it: B may have copies of it. */
+function worstOf(list) {
+  const order = (word) => LEVELS.findIndex((level) => level.word === word);
+  const made = new Map();
+  for (const one of list)
+    if (!made.has(one.name) || order(one.word) > order(made.get(one.name).word))
+      made.set(one.name, one);
+  return [...made.values()];
+}
+
 /* Those of A, then what only B has. */
 function tensorsOf(matches, alone) {
   const onlyB = (row) => cell(alone, row, 'side') === 'B';
@@ -53,8 +63,11 @@ function tensorsOf(matches, alone) {
       ...(alone ? alone.rows.filter(onlyB).flatMap((row) => namesOf(alone, row)) : [])]);
   const of = (table, columns) => table ? table.rows.flatMap((row) =>
       namesOf(table, row, columns).map((name) =>
-          ({...placeOf(name), word: wordOf(table, row, name, ofB)}))) : [];
-  return [...of(matches, ['left']), ...of(alone)];
+          ({name, side: cell(table, row, 'side'), ...placeOf(name),
+            word: wordOf(table, row, name, ofB)}))) : [];
+  const lone = of(alone);
+  return [...worstOf([...of(matches, ['left']), ...lone.filter(({side}) => side === 'A')]),
+          ...lone.filter(({side}) => side === 'B')];
 }
 
 /* What a click asks for; of files what their findings are of. */
@@ -64,7 +77,7 @@ function scopeOf(findings, wanted) {
     return wanted.every(({axis, name: one}) => place[axis.id] === one);
   });
   const words = page.map.words(wanted);
-  return {words, of: (table) => {
+  return {words, lack: () => 'its rows name no tensor', of: (table) => {
     if (NAMED_BY[table.name]) return {words, holds: holds(table)};
     const at = table.at.get('finding');
     return at === undefined || !findings ? null

@@ -69,8 +69,8 @@ const shared = (table, of, names) => names
     .map((name) => `${name}=${of(name)}`);
 
 const hits = (table, words) => {
-  const tests = parse(words.join(' '), table);
-  return table.rows.filter((row) => tests.every((test) => test(row))).length;
+  const terms = parse(words.join(' '), table);
+  return table.rows.filter((row) => terms.every(({holds}) => holds(row))).length;
 };
 
 /* Tensors of the finding's place, and what tables say of the one it names. */
@@ -101,10 +101,56 @@ async function ofTraces(of) {
       }}));
 }
 
+/* Names that come back to themselves when followed. */
+function cyclesOf(next) {
+  const found = new Set(), seen = new Set();
+  for (const begin of next.keys()) {
+    const way = new Set();
+    let one = begin;
+    while (next.has(one) && !seen.has(one)) {
+      seen.add(one);
+      way.add(one);
+      one = next.get(one);
+    }
+    let cyclic = false;
+    for (const name of way) {
+      cyclic = cyclic || name === one;
+      if (cyclic) found.add(name);
+    }
+  }
+  return found;
+}
+
+/* Names that changed places, or were counted from elsewhere: both sides have
+ * them, and what A has under one B has under another. Without all of them, as
+ * where rows are not in this page, the two that the finding names. */
+function movedNames(table, of) {
+  const cells = (name) => table.rows.map((row) => row[table.at.get(name)]);
+  const [left, right, lefts, rights, copy, constant] = ['left', 'right', 'left_count',
+      'right_count', 'copy', 'constant'].map(cells);
+  const ofA = new Set(left), ofB = new Set(right);
+  const next = new Map(left.map((name, i) => [name, right[i]]).filter(([name, other], i) =>
+      lefts[i] === 1 && rights[i] === 1 && !copy[i] && !constant[i] && name !== other &&
+      ofA.has(other) && ofB.has(name)));
+  const cycles = cyclesOf(next);
+  const names = [...next.keys()].filter((name) => cycles.has(name) === (of('rule') === 'swapped'));
+  return names.length === of('count') && names.includes(of('a')) ? names : [of('a'), of('b')];
+}
+
+/* Of two sides that were matched by content. */
+function contentWords(table, of) {
+  if (of('rule') === 'lost' && table.name === 'content_alone') return ['kind='];
+  if (!['swapped', 'moved'].includes(of('rule')) || table.name !== 'content_matches') return null;
+  const names = movedNames(table, of);
+  return names.every((name) => plain(name) && !name.includes('|')) ? [`left=${names.join('|')}`] : null;
+}
+
 /* Of a call, or of whatever has the finding's name. Where a row has exactly
  * that name, it is the one. */
 function callWords(table, of) {
   if (of('rule') === 'unread' && table.at.has('problem')) return ['problem!='];
+  const content = contentWords(table, of);
+  if (content) return content;
   const place = shared(table, of, ['step', 'rank', 'order']);
   const name = plain(of('name')) ? NAMES.filter((one) => table.at.has(one))
       .map((one) => [...place, `${one}=${of('name')}`])
@@ -127,7 +173,7 @@ async function add(place, of) {
     const count = wanted ? hits(table, wanted) : 0;
     if (count)
       line.append(make('button', {type: 'button',
-          onclick: () => page.filter(name, wanted.join(' '), by)},
+          onclick: (event) => page.filter(name, wanted.join(' '), by, event.currentTarget)},
           `Show its ${count === 1 ? 'row' : `${count} rows`} of ` + (table.total > table.rows.length
               ? `the first ${table.rows.length} of ${name}` : name)));
   }

@@ -46,6 +46,9 @@ function depthOf(values, deepest = 12) {
 const words = (wanted) =>
     wanted.map(({axis, name}) => `${axis.words} ${name ?? NONE}`).join(', ');
 
+/* What all of an axis are called: "layers", "calls". */
+const plural = ({words}) => words.endsWith('s') ? words : `${words}s`;
+
 /* --- measures ------------------------------------------------------------------ */
 
 const SEVERITIES = [['low', 'low'], ['medium', 'medium'], ['high', 'high']];
@@ -148,6 +151,7 @@ class Heat {
     Object.assign(this, {source, axes, measure});
     this.body = make('div', {class: 'map', onkeydown: (event) => this.move(event)});
     this.key = make('p', {class: 'soft'});
+    this.paper = make('div', {class: 'soft paper'});
     this.levels = make('dl', {class: 'levels'});
   }
 
@@ -246,7 +250,7 @@ class Heat {
         make('th', {scope: 'row', title: down ?? `no ${this.axes[0].words}`}, cut(down)),
         ...overs.map((over) => this.cell(cells, share, down, over))));
     return make('table', {role: 'grid',
-        'aria-label': `${this.axes[0].words}s over ${this.axes[1].words}s`},
+        'aria-label': this.axes.map(plural).join(' over ')},
         make('thead', {}, head), make('tbody', {}, ...rows));
   }
 
@@ -274,8 +278,11 @@ class Heat {
     this.key.textContent = measure.levels ? ''
         : `More colour is ${measure.low ? 'lower' : 'higher'}. `;
     this.key.append(source.cutOf && source.cutOf(measure) || cutOf(measure),
-                    `A cell narrows findings and tables to its ${source.things}; once ` +
-                    'more, or the button of the line below, shows all again.');
+        make('span', {class: 'screen'},
+             `A cell narrows all that is below to its ${source.things}, and the findings; ` +
+             'once more, or the button of the line below, shows all again.'));
+    this.paper.textContent = `Coloured by ${measure.words}; rows are ` +
+        `${plural(this.axes[0])}, columns ${plural(this.axes[1])}.`;
   }
 }
 
@@ -303,14 +310,14 @@ function draw(place, source) {
   const heat = new Heat(source, list[0], [rows[0], over]);
   const show = () => {
     heat.paint();
-    body.replaceChildren(heat.key, heat.body, heat.levels);
+    body.replaceChildren(heat.paper, heat.key, heat.body, heat.levels);
     heat.toWorst();
   };
   const along = (k, axes) => (i) => {
     heat.axes = heat.axes.map((axis, at) => at === k ? axes[i] : axis);
     show();
   };
-  const named = (axes) => axes.map((axis) => [axis.id, axis.title || `${axis.words}s`]);
+  const named = (axes) => axes.map((axis) => [axis.id, axis.title || plural(axis)]);
   const either = (list) =>
       list.map(([, title]) => title).join(', ').replace(/, ([^,]*)$/, ' or $1');
   place.append(make('h2', {}, `Map: ${either(named(rows))} over ${either(named(columns))}`),
@@ -326,5 +333,5 @@ function draw(place, source) {
   show();
 }
 
-return {draw, sorted, depthOf, words, ofFindings, ofWords, known};
+return {draw, sorted, depthOf, words, plural, ofFindings, ofWords, known};
 }

@@ -214,8 +214,74 @@ function axisOf(tables, label, words, more) {
   return axis;
 }
 
-/* The table, once it is there. */
-let findings = null;
+/* The tables, once they are there. */
+let findings = null, groups = null;
+
+/* --- groups ------------------------------------------------------------------- */
+
+/* The labels that a group is by. The formats of the page are of one grouping,
+ * `by`; other tables say it row by row. */
+function namesOf(table, row) {
+  const by = table.by || row[table.at.get('group_by')] || '';
+  return by === 'all' ? [] : by.split('/');
+}
+
+/* What a group has of these, as texts, null where it has none: columns, or parts
+ * of a key. Undefined: a name in the key has the sign that is between parts. */
+function valuesOf(table, row, names) {
+  const plain = (value) => value === undefined || value === null || value === '' ? null
+      : String(value);
+  if (!table.at.has('key')) return names.map((name) => plain(row[table.at.get(name)]));
+  const key = row[table.at.get('key')];
+  const parts = names.length === 1 ? [key] : key.split('/');
+  return parts.length === names.length
+      ? parts.map((part) => part === '-' ? null : part) : undefined;
+}
+
+/* Groups that have tensors of what is wanted, where none is by its label, as of
+ * modules. */
+function membersOf(table, tensors, wanted) {
+  const mine = tensors.rows.filter((row) =>
+      wanted.every(({axis, name}) => axis.of(tensors)(row) === name));
+  const keys = new Map();
+  const keysOf = (names) => {
+    const by = names.join('/'), its = new Set();
+    if (!keys.has(by)) keys.set(by, its);
+    else return keys.get(by);
+    if (names.length && names.every((name) => tensors.at.has(name)))
+      for (const row of mine) its.add(JSON.stringify(valuesOf({at: tensors.at}, row, names)));
+    return its;
+  };
+  return (row) => {
+    const names = namesOf(table, row);
+    return keysOf(names).has(JSON.stringify(valuesOf(table, row, names)));
+  };
+}
+
+/* Groups by a label that was chosen are narrowed to it: they go over all that
+ * they are not by. */
+function ofGroups(table, tensors, wanted) {
+  const by = new Set(table.rows.flatMap((row) => namesOf(table, row)));
+  const known = wanted.filter(({axis}) => by.has(axis.id));
+  const over = (list) => `over all ${list.map(({axis}) => page.map.plural(axis)).join(' and ')}`;
+  if (!known.length)
+    return {words: `what has tensors of ${page.map.words(wanted)}`,
+            rest: 'with all its other tensors', holds: membersOf(table, tensors, wanted)};
+  const holds = (row) => {
+    const names = namesOf(table, row), values = valuesOf(table, row, names);
+    const asked = known.filter(({axis}) => names.includes(axis.id));
+    return asked.length > 0 && !!values && asked.every(({axis, name}) => {
+      const value = values[names.indexOf(axis.id)];
+      return name === null ? value === null
+          : value !== null && String(axis.cell(value)) === String(name);
+    });
+  };
+  const others = wanted.filter((one) => !known.includes(one));
+  return {words: known.map((one) => page.map.words([one])).join(' or '), holds,
+          rest: others.length ? over(others) : known.length > 1 ? 'each over all of the other' : ''};
+}
+
+/* --- what a click narrows to ---------------------------------------------------- */
 
 /* What a click asks for: rows of a table that are of these names; tables of
  * casts and axes name the tensor's row instead, those beside findings theirs.
@@ -226,16 +292,24 @@ function scopeOf(tensors, wanted) {
   const words = page.map.words;
   return {
     words: words(wanted),
+    by: wanted.map(({axis}) => axis.id),
+    lack: () => 'its rows are of no tensors',
     of: (table) => {
-      const its = table.at.get('finding');
+      const its = table.at.get('finding'), group = table.at.get('group');
       if (its !== undefined && findings)
         return {words: words(wanted), holds: (row) =>
             findings.rows[row[its]] !== undefined && hold(findings, findings.rows[row[its]])};
-      /* groups by something else have no layer either */
-      const known = wanted.filter(({axis, name}) => table.at.has(axis.id) &&
-          (name !== null || !table.at.has('group_by')));
+      if (table.by || table.at.has('group_by')) return ofGroups(table, tensors, wanted);
+      if (group !== undefined && groups) {
+        const of = ofGroups(groups, tensors, wanted);
+        const held = groups.rows.map(of.holds); /* many rows are of each */
+        return {...of, holds: (row) => held[row[group]]};
+      }
+      const known = wanted.filter(({axis}) => table.at.has(axis.id));
       if (known.length)
-        return {words: words(known), holds: (row) => hold(table, row)};
+        return {words: words(known), holds: (row) => hold(table, row),
+                rest: wanted.filter((one) => !known.includes(one))
+                    .map(({axis}) => `over all ${page.map.plural(axis)}`).join(', ')};
       const at = table.at.get('tensor');
       return at === undefined ? null : {words: words(wanted), holds: (row) =>
           tensors.rows[row[at]] !== undefined && hold(tensors, tensors.rows[row[at]])};
@@ -255,6 +329,7 @@ async function measures(tensors, worst) {
           [row, number(row[tensors.at.get(name)])]), table: tensors, ...more};
   const list = [];
   findings = await load('findings');
+  groups = await load('groups');
   if (findings) list.push(page.map.ofFindings(findings, SEVERITIES, (row) => row));
   list.push(plain('abs_max', 'amax: largest magnitude', {log: true}),
             plain('total_overflow_ratio', 'overflow: largest share of elements', {log: true}),
@@ -372,7 +447,7 @@ function formatTable(groups, advised, by, scale, what) {
             ? numberText(number(of(groups, place.get(name), what.id)), what.unit) : null),
         ...(over.some(Boolean) ? [over[i]] : [])];
   });
-  return {name: 'formats', columns, rows,
+  return {name: 'formats', columns, rows, by,
           at: new Map(columns.map((column, i) => [column.name, i]))};
 }
 
@@ -385,9 +460,15 @@ async function formats(place) {
   const body = make('div', {class: 'view'});
   const numbers = NUMBERS.filter(({id}) => groups.at.has(id) &&
       groups.rows.some((row) => !Number.isNaN(number(row[groups.at.get(id)]))));
-  const show = () => page.replaceView('formats',
-      new View(formatTable(groups, advised, by.value, scale.value,
-                           numbers[what.selectedIndex]), body));
+  const paper = make('div', {class: 'soft paper'});
+  const narrowed = make('div', {class: 'soft', role: 'status'});
+  const show = () => {
+    const number = numbers[what.selectedIndex];
+    paper.textContent = `By ${by.value}; scale of the tensor: ${scale.value}; ` +
+        `numbers: ${number.words}.`;
+    page.replaceView('formats', new View(
+        formatTable(groups, advised, by.value, scale.value, number), body));
+  };
   const told = (by) => !!advised &&
       advised.rows.some((row) => row[advised.at.get('group_by')] === by);
   const kinds = values('group_by')
@@ -398,11 +479,33 @@ async function formats(place) {
       ...numbers.map(({id, words}) => make('option', {value: id}, words)));
   place.append(make('div', {class: 'tools'}, make('label', {}, 'By', by),
       make('label', {}, 'Scale of the tensor', scale),
-      make('label', {}, 'Number', what)), body);
+      make('label', {}, 'Number', what)), paper, narrowed, body);
   if (groups.total > groups.rows.length)
     place.prepend(make('p', {class: 'soft'}, `Of the first ${groups.rows.length} of ` +
         `${groups.total} rows of quantization_groups only: places of later ones are not here.`));
   show();
+  regroup(by, kinds, narrowed, show);
+}
+
+/* While a cell of the map is chosen the formats are by one of its labels, if
+ * there is such a grouping; then by what they were, unless a reader chose. */
+function regroup(by, kinds, told, show) {
+  let before = '';
+  by.addEventListener('change', () => {
+    before = '';
+    told.textContent = '';
+  });
+  page.onScope(() => {
+    const scope = page.scope(), own = before || by.value;
+    const fits = (kind) => !scope || scope.by.some((label) => kind.split('/').includes(label));
+    const wanted = fits(own) ? own : kinds.find(fits) || own;
+    before = wanted === own ? '' : own;
+    told.textContent = wanted === own ? '' : `By ${wanted} while ${scope.words} is chosen: ` +
+        `what is by ${own} goes over all of that.`;
+    if (by.value === wanted) return;
+    by.value = wanted;
+    show();
+  });
 }
 
 /* --- the page -------------------------------------------------------------------- */

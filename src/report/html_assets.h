@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-jDbdq/gZ5gjhVYR1jisNz7UMDVnkLXUsYQZaJWAX5jM="
+    "sha256-EQDlCuiR58IXVg4Bu3OXJdEm5dejvIo4AvMO9eQmEpw="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-2Jw6nPiGCypFq8VuOLYyPTwhZ7N1yFTlboNt5fhWbAA="
+    "sha256-zjFWZL61m9fEEDP/6mI3gkSHGfzbwXNrw0nNBNdeiOE="
 
 #endif

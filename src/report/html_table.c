@@ -79,11 +79,35 @@ void tp_html_cell(struct tp_text *html, const struct tp_table *table,
 
 /* --- markup --------------------------------------------------------------- */
 
-static void add_head(struct tp_text *html, const struct tp_table *table)
+static bool is_blank(const struct tp_table *table, size_t row,
+                     const struct tp_column *column)
+{
+    int64_t integer;
+    if (!is_number(column))
+        return *tp_cell_text(table, row, column) == '\0';
+    if (column->type == TP_COLUMN_REAL)
+        return isnan(tp_cell_number(table, row, column));
+    return !integer_of(table, row, column, &integer);
+}
+
+/* Which columns say something in some row; released with free(). */
+static bool *find_said(const struct tp_table *table)
+{
+    bool *said = calloc(table->column_count + 1, sizeof *said);
+    for (size_t i = 0; i < table->column_count && said; i++)
+        for (size_t row = 0; row < table->row_count && !said[i]; row++)
+            said[i] = !is_blank(table, row, &table->columns[i]);
+    return said;
+}
+
+static void add_head(struct tp_text *html, const struct tp_table *table,
+                     const bool *said)
 {
     tp_text_add(html, "<table><thead><tr>");
     for (size_t i = 0; i < table->column_count; i++) {
         const struct tp_column *column = &table->columns[i];
+        if (!said[i])
+            continue;
         tp_text_add(html, "<th scope=\"col\"%s>",
                     is_number(column) ? " class=\"number\"" : "");
         tp_html_text(html, column->name);
@@ -104,28 +128,38 @@ static const char *cell_tag(const struct tp_column *column)
     return strcmp(column->name, "file") == 0 ? "<td class=\"file\">" : "<td>";
 }
 
-void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
-                        size_t count)
+static void add_markup(struct tp_text *html, const struct tp_table *window,
+                       const bool *said)
 {
-    void *room = table->make ? calloc(count + 1, table->row_size) : NULL;
-    html->failed |= table->make && !room;
-    if (html->failed) {
-        free(room);
-        return;
-    }
-    const struct tp_table window = tp_table_window(table, 0, count, room);
-    add_head(html, table);
-    for (size_t row = 0; row < count; row++) {
+    add_head(html, window, said);
+    for (size_t row = 0; row < window->row_count; row++) {
         add_word(html, "<tr>");
-        for (size_t i = 0; i < table->column_count; i++) {
-            const struct tp_column *column = &table->columns[i];
+        for (size_t i = 0; i < window->column_count; i++) {
+            const struct tp_column *column = &window->columns[i];
+            if (!said[i])
+                continue;
             add_word(html, cell_tag(column));
-            tp_html_cell(html, &window, row, column);
+            tp_html_cell(html, window, row, column);
             add_word(html, "</td>");
         }
         add_word(html, "</tr>\n");
     }
     tp_text_add(html, "</tbody></table>\n");
+}
+
+void tp_html_table_rows(struct tp_text *html, const struct tp_table *table,
+                        size_t count)
+{
+    void *room = table->make ? calloc(count + 1, table->row_size) : NULL;
+    html->failed |= table->make && !room;
+    if (!html->failed) {
+        const struct tp_table window = tp_table_window(table, 0, count, room);
+        bool *said = find_said(&window);
+        html->failed |= !said;
+        if (said)
+            add_markup(html, &window, said);
+        free(said);
+    }
     free(room);
 }
 

@@ -4,8 +4,8 @@
  * order, and rows with a path are sorted by it, component by component, so that
  * places with a common beginning are neighbours. Weights are shares of the
  * whole; a node is shown where its weight counts or few stand before it, and
- * the rest of its siblings is one line with their sums. Lists in <details> are
- * opened by keys, read without scripts, and need none of a tree widget's roles.
+ * the rest of its siblings is one line with their sums. Lists in <details> read
+ * and open without scripts; html/report_trees.js makes trees of them.
  *
  * Cost: n log n in the rows; what is written is bounded by the weights: at each
  * depth at most 1 / LEAST nodes count.

@@ -23,6 +23,16 @@ CHARTS = """() => [...document.querySelectorAll('main svg')].filter(svg =>
         meets(box(text), box(dot))).map(() => text.textContent)),
     twice: labels.flatMap(label => texts.filter(text => text !== label &&
         meets(box(text), box(label))).map(text => text.textContent)),
+    far: [...svg.querySelectorAll('circle.bad')].map(ring => {
+      const label = svg.querySelector('text.its');
+      const a = box(ring), b = box(label);
+      const line = svg.querySelector('path.leader');
+      const apart = (p, q) => Math.hypot(
+          Math.max(p.left - q.right, q.left - p.right, 0),
+          Math.max(p.top - q.bottom, q.top - p.bottom, 0));
+      return [label.textContent, apart(a, b),
+          !!line && apart(box(line), a) < 2 && apart(box(line), b) < 4];
+    }).filter(([, long, led]) => long > 90 || (long > 26 && !led)),
     cut: texts.filter(text => box(text).left < box(svg).left - 1 ||
         box(text).right > box(svg).right + 1).map(text => text.textContent),
   };
@@ -32,10 +42,11 @@ TIP = "() => [document.getElementById('tip')].map(n => n.hidden ? '' : " \
 
 
 def clear(page):
-    """Labels lie on no point and on no other, and none is cut."""
+    """Labels lie on no point and on no other, none is cut, and that of a ring
+    stands beside it, or a line leads there."""
     found = page.evaluate(CHARTS)
     for one in found:
-        for kind in ("covered", "twice", "cut"):
+        for kind in ("covered", "twice", "cut", "far"):
             check(not one[kind], f"{one['title']}: {kind}: {one[kind][:2]}")
     return found
 

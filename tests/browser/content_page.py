@@ -43,6 +43,41 @@ def wanted(file):
     return made
 
 
+def counts(file):
+    """(layer, tensor), word: of how many tensors; copies in B are of one."""
+    made = {}
+    for row in (texts(row) for row in file["content_matches"][:]):
+        for name in row["left"].split(", "):
+            made.setdefault(place_of(name), set()).add(name)
+    for row in (texts(row) for row in file["content_alone"][:]):
+        made.setdefault(place_of(row["name"]), set()).add(row["name"])
+    return {place: len(names) for place, names in made.items()}
+
+
+def moved(page, file):
+    """The button of names that changed places shows all of their rows."""
+    found = [texts(row) for row in file["findings"][:]]
+    matches = [texts(row) for row in file["content_matches"][:]]
+    for number, finding in enumerate(found):
+        if finding["rule"] != "swapped":
+            continue
+        node = page.locator(f'details.finding[data-row="{number}"]')
+        node.evaluate("node => { node.open = true; }")
+        settled(page)
+        node.locator(".chart button").first.click()
+        settled(page)
+        place = 'details[data-table="content_matches"]'
+        shown = page.eval_on_selector_all(
+            f"{place} tbody tr:not(.space)",
+            "rows => rows.map(row => row.cells[0].textContent)")
+        of = dict((row["left"], row["right"]) for row in matches)
+        wanted = [row["left"] for row in matches
+                  if row["left"] != row["right"] and row["right"] in of]
+        check(shown == wanted and len(shown) == finding["count"] > 1,
+              f"changed places: {wanted}, it shows {shown}")
+        print(f"changed places: {len(shown)} rows")
+
+
 def cells(page):
     """(layer, tensor): what the cell says."""
     heads = page.eval_on_selector_all(
@@ -52,6 +87,14 @@ def cells(page):
                 ...[...row.cells].slice(1).map(c => c.textContent)])""")
     return {(row[0], head): re.sub(" \u00d7\\d+$", "", text)
             for row in rows for head, text in zip(heads, row[1:]) if text}
+
+
+def numbers(page):
+    """(layer, tensor): how many the cell says that there are."""
+    return {tuple(re.match(r"layer (\S+), tensor (.*): ", words).groups()):
+            int((re.search(" \u00d7(\\d+)$", words) or [0, 1])[1])
+            for words in page.eval_on_selector_all(
+                ".map td button", "nodes => nodes.map(n => n.ariaLabel)")}
 
 
 def main(browser):
@@ -64,6 +107,11 @@ def main(browser):
         check(set(made) == set(shown), f"{set(made) ^ set(shown)}")
         for place, word in shown.items():
             check(word in made.get(place, ()), f"{place}: {word}")
+        most = counts(file)
+        for place, number in numbers(page).items():
+            check(1 <= number <= most[place],
+                  f"{place}: {number} of {most[place]} tensors")
+        moved(page, file)
         worst = page.locator(".map td button.high, .map td button.medium")
         if worst.count():
             worst.first.click()

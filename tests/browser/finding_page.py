@@ -130,6 +130,23 @@ def belongs(finding, row, traces):
     return True
 
 
+def back(page, node, button, place, words):
+    """From the rows back to the button that led there, by key."""
+    page.keyboard.press("Tab")
+    check(page.evaluate("document.activeElement.textContent") ==
+          "Back to the finding", f"{words}: the next key leads back")
+    node.evaluate("node => { node.open = false; }")
+    page.keyboard.press("Enter")
+    check(button.evaluate("node => node === document.activeElement") and
+          node.get_attribute("open") is not None,
+          f"{words}: its button has the focus again")
+    box = button.bounding_box()
+    check(box and 0 <= box["y"] < page.viewport_size["height"],
+          f"{words}: and is in sight: {box}")
+    check(not page.locator(f"{place} .tools").get_by_text(
+        "Back to the finding").is_visible(), f"{words}: one way back")
+
+
 def leads(page, file):
     """By key from each finding to its rows."""
     led, alone, tables = 0, 0, set()
@@ -164,6 +181,7 @@ def leads(page, file):
             check(not said or name != "tensors" or count ==
                   int(said[1]) + (int(left[1]) if left else 0),
                   f"{words}: {count} tensors, {evidence}")
+            back(page, node, buttons.nth(i), place, words)
             for row in rows_of(page, name):
                 check(belongs(finding, row, traces), f"{words}: {name} {row}")
             tables.add(name)

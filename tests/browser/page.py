@@ -17,6 +17,7 @@ import urllib.parse
 
 from charts import by_touch, charts
 from driver import address, check, drive, settled
+from tables import blank_without_scripts, tables as table_keys
 
 MAIN = ("tensors", "ops", "pairs", "replay", "calls", "scripts")
 
@@ -66,6 +67,7 @@ def tables(page):
             check(shown[0] + shown[1] == all_rows and shown[1] == shown[2]
                   and shown[3] == all_rows, f"{name}: filters give {shown}")
         page.fill(f"{place} input[type=search]", "")
+        table_keys(page, name)
         head = page.locator(f"{place} th button").last
         head.scroll_into_view_if_needed()
         settled(page) # rows that came into sight may move it
@@ -402,6 +404,42 @@ def words_of(page, selector):
             page.locator(selector).all_text_contents()]
 
 
+def told(page):
+    """Paper says what the map is coloured by and what the formats are of, and
+    tells no one to click."""
+    ours = "\n".join(page.eval_on_selector_all(
+        "#map, #formats-view, #charts, p.soft, .tools, #scope",
+        "nodes => nodes.filter(n => n.checkVisibility())"
+        ".map(n => n.innerText)"))
+    asks = re.findall(r"(?i)[^.\n]*\b(?:click|press|button|cell narrows|"
+                      r"show (?:all|its)|colour by|open all)\b[^.\n]*", ours)
+    check(not asks, f"paper asks for what it cannot do: {asks[:2]}")
+    for place, begin in (("#map", "Coloured by "), ("#formats-view", "By ")):
+        if page.locator(f"{place} select").count() == 0:
+            continue
+        lines = [words for words in page.locator(
+            f"{place} .paper").all_inner_texts() if words.startswith(begin)]
+        chosen = page.locator(f"{place} select").first.evaluate(
+            "node => node.selectedOptions[0].textContent")
+        check(len(lines) == 1 and chosen in lines[0],
+              f"{place}: paper says {lines}, not {chosen}")
+
+
+def paper_of_a_cell(page):
+    """Paper of what was narrowed says so, without the buttons."""
+    if page.locator(".map td button").count() == 0:
+        return
+    page.locator(".map td button").first.click()
+    settled(page)
+    page.emulate_media(media="print")
+    place = page.locator(".map [aria-pressed=true]").get_attribute("title")
+    place = place.rsplit(":", 1)[0]
+    for line in page.locator("#scope, #findings-scope").all():
+        words = line.inner_text().strip()
+        check(words.endswith(f"{place}."), f"on paper: {words}, not {place}")
+    page.emulate_media(media="screen")
+
+
 def paper(page, folder):
     tables_, map_ = (words_of(page, f"{place} thead th")
                      for place in ("details[data-table][open]", ".map"))
@@ -410,6 +448,7 @@ def paper(page, folder):
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 980, "height": 700})  # Letter, less edges
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    told(page)
     check(page.locator("details.finding:not([open])").count() == 0,
           "findings are open on paper")
     check(page.locator("tr.space").count() == 0, "no empty room on paper")
@@ -481,6 +520,7 @@ def plain(browser, url):
         check(rows == min(most, count), f"{name}: {rows} rows of {count}")
         code = page.locator(f'details[data-table="{name}"] code').count()
         check(code == (name != "scripts"), f"{name} says where all of it is")
+    blank_without_scripts(page)
 
 
 def section_words(section):
@@ -563,6 +603,7 @@ def main(browser):
     fresh(context, url, seen, keys)
     fresh(context, url, seen, arrows)
     fresh(context, url, seen, lambda one: paper(one, folder))
+    fresh(context, url, seen, paper_of_a_cell)
     for one in seen:
         check(False, str(one))
     by_touch(browser, url)

@@ -183,6 +183,71 @@ def format_cells(page, file, number, unit, of):
     print(f"formats, {number}: {seen} casts")
 
 
+def groups_of(file, name, layer, iteration):
+    """Rows of groups by layer or iteration, or by both, that are of these."""
+    found = 0
+    for row in file[name][:]:
+        by = text_of(row["group_by"]).split("/")
+        if "key" in row.dtype.names:
+            has = dict(zip(by, text_of(row["key"]).split("/")))
+        else:
+            has = {label: str(text_of(row[label])) for label in by}
+        asked = [(has[label], value) for label, value in (
+            ("layer_idx", layer), ("iteration", iteration)) if label in has]
+        found += bool(asked) and all(
+            has_ == str(value) for has_, value in asked)
+    return found
+
+
+def text_of(cell):
+    return cell.decode() if isinstance(cell, bytes) else cell
+
+
+def narrowed(page, file):
+    """A cell narrows groups and formats to its layer, which says what it is
+    over all the same; the button beside shows all again."""
+    page.select_option("#map select >> nth=0", "abs_max")
+    cells_ = page.locator(".map td button")
+    label = cells_.last.get_attribute("aria-label")
+    place = re.match(r"layer (\d+), iteration (\d+)", label)
+    if not place:
+        cells_ = page.locator('.map td button[aria-label^="layer 1, "]')
+        place = re.match(r"layer (\d+), iteration (\d+)",
+                         cells_.last.get_attribute("aria-label"))
+    layer, iteration = map(int, place.groups())
+    before = page.input_value("#formats-view select >> nth=0")
+    cells_.last.click()
+    for name in ("groups", "quantization_groups", "recommendations"):
+        view = f'details[data-table="{name}"]'
+        page.eval_on_selector(view, "node => { node.open = true; }")
+        page.wait_for_selector(f"{view} [role=status]")
+        told = page.inner_text(f"{view} [role=status]")
+        wanted = groups_of(file, name, layer, iteration)
+        check(told.startswith(f"{wanted} of ") and f"layer {layer}" in told
+              and "over all" in told, f"{name}: {told}, not {wanted}")
+    by = page.input_value("#formats-view select >> nth=0")
+    check("layer_idx" in by.split("/"), f"formats by {by}")
+    told = page.inner_text("#formats-view .view [role=status]")
+    check(f"layer {layer}, over all iterations" in told, f"formats: {told}")
+    said = page.inner_text("#formats-view > [role=status]")
+    check(by == before or by in said and before in said, f"formats: {said}")
+    head = page.locator("#formats-view thead th").all_text_contents()
+    at = head.index("layer_idx")
+    rows = page.eval_on_selector_all(
+        "#formats-view tbody tr:not(.space)",
+        "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
+    check(rows and {row[at] for row in rows} == {str(layer)},
+          f"formats of layer {layer}: {[row[at] for row in rows]}")
+    print(f"formats: {told}")
+    page.locator("#formats-view button").get_by_text("Show all").click()
+    page.wait_for_selector("#scope:empty", state="attached")
+    check(page.input_value("#formats-view select >> nth=0") == before and
+          "over all" not in page.inner_text(
+              "#formats-view .view [role=status]"), "all formats again")
+    check(not page.locator("#formats-view").get_by_text(
+        "Show all").is_visible(), "and no button for that")
+
+
 def distribution(page, file):
     """The first finding: elements at and before, as many as the tensor has."""
     finding = file["findings"][0]
@@ -273,6 +338,7 @@ def main(browser):
         page.wait_for_selector(".chart path.before")
         heat(page, file)
         formats(page, file)
+        narrowed(page, file)
         distribution(page, file)
         sides(page, file)
         files(page, file)

@@ -62,6 +62,71 @@ def trees(page):
         print(f"a tree of {len(tree['all'])} places that open")
 
 
+# the lines of the first tree that are in sight, and which has the focus
+LINES = """() => {
+  const all = [...document.querySelector('.tree').querySelectorAll(
+      '[role=treeitem]')].filter(line => line.checkVisibility());
+  const item = document.activeElement.closest('[role=treeitem]');
+  const up = item.parentNode.closest('[role=treeitem]');
+  const place = item.querySelector(':scope > details');
+  return {count: all.length, at: all.indexOf(item),
+      open: place ? place.open : null, said: item.ariaExpanded,
+      around: up ? all.indexOf(up) : -1, label: item.ariaLabel,
+      stops: document.querySelector('.tree').querySelectorAll(
+          '[role=treeitem][tabindex="0"]').length};
+}"""
+
+
+def press(page, key):
+    page.keyboard.press(key)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    page.wait_for_timeout(20)  # a place tells that it opened a task later
+    got = page.evaluate(LINES)
+    check(got["stops"] == 1, f"{key}: {got['stops']} lines by Tab")
+    check(got["open"] is None and got["said"] is None or
+          str(got["open"]).lower() == got["said"], f"{key}: {got}")
+    return got
+
+
+def arrows(page):
+    """A tree by arrow keys: up and down through what is in sight, right opens
+    and goes in, left goes back and closes."""
+    first = page.locator(".tree [role=treeitem]").first
+    first.focus()
+    got = press(page, "End")
+    check(got["at"] == got["count"] - 1, f"End leads to {got}")
+    got = press(page, "ArrowDown")
+    check(got["at"] == got["count"] - 1, f"no line behind the last: {got}")
+    got = press(page, "Home")
+    check(got["at"] == 0 and got["around"] == -1, f"Home leads to {got}")
+    if got["open"]:
+        closed = press(page, "ArrowLeft")
+        check(closed["open"] is False and closed["at"] == 0 and
+              closed["count"] < got["count"], f"left closes: {closed}")
+    before = page.evaluate(LINES)
+    got = press(page, "ArrowRight")
+    check(got["open"] is True and got["at"] == 0 and
+          got["count"] > before["count"], f"right opens: {got}")
+    got = press(page, "ArrowRight")
+    check(got["at"] == 1 and got["around"] == 0, f"right goes in: {got}")
+    if got["open"]:
+        press(page, "ArrowLeft")
+    got = press(page, "ArrowLeft")
+    check(got["at"] == 0, f"left goes to the place around: {got}")
+    check(press(page, "ArrowDown")["at"] == 1, "down goes to the next line")
+    got = press(page, "ArrowUp")
+    check(got["at"] == 0, "up goes back")
+    check(press(page, "Enter")["open"] is not got["open"] and
+          press(page, " ")["open"] is got["open"],
+          "Enter and the space bar open and close")
+    page.locator(".tree summary").first.click()
+    page.wait_for_timeout(20)
+    check(page.locator(".tree").first.locator(
+        '[role=treeitem][tabindex="0"]').first.is_visible(),
+        "what Tab reaches is in sight")
+    page.locator(".tree summary").first.click()
+
+
 def keys(page):
     node = page.locator(".tree summary").first
     if node.count() == 0:
@@ -73,6 +138,7 @@ def keys(page):
     check(node.evaluate(state) != before, "Enter opens and closes a place")
     node.press("Space")
     check(node.evaluate(state) == before, "the space bar, too")
+    arrows(page)
     tools = page.locator(".tree").first.locator("xpath=preceding-sibling::*[1]")
     tools.get_by_text("Open all").press("Enter")
     check(page.locator(".tree").first.evaluate(

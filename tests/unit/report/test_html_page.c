@@ -95,6 +95,14 @@ Test(html_write, base64)
     expect_base64("\xff\xef\xbe", "/+++");
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, word)); text++)
+        count++;
+    return count;
+}
+
 /* --- rows ----------------------------------------------------------------- */
 
 static int digit_of(char c)
@@ -169,6 +177,31 @@ static void make_rows(const void *from, size_t first, size_t count, void *made)
                               .real = sin((double)(first + i))};
 }
 
+/* A column that says nothing in all rows is not among those that stand in the
+ * page without its script; one that says something in one row is. */
+Test(html_table, columns_without_a_word_are_not_shown)
+{
+    static const struct row rows[] = {
+        {.name = "", .integer = -1, .count = 0, .real = NAN},
+        {.name = "", .integer = -1, .count = 0, .real = NAN},
+        {.name = "x", .integer = 0, .count = 0, .real = -INFINITY}};
+    const struct tp_table table = TP_TABLE_OF("blank", columns, rows, 3);
+    struct tp_text html = {0};
+    tp_html_table_rows(&html, &table, 2);
+    cr_expect_null(strstr(tp_text_get(&html), ">name<"));
+    cr_expect_null(strstr(tp_text_get(&html), ">integer<"));
+    cr_expect_null(strstr(tp_text_get(&html), ">real ["));
+    cr_expect_eq(count_of(tp_text_get(&html), "<th "), 1);
+    cr_expect_eq(count_of(tp_text_get(&html), "<td class=\"number\">0</td>"),
+                 2);
+    cr_expect_eq(count_of(tp_text_get(&html), "<td"), 2);
+    tp_text_clear(&html);
+    tp_html_table_rows(&html, &table, 3);
+    cr_expect_eq(count_of(tp_text_get(&html), "<th "), 4);
+    cr_expect_eq(count_of(tp_text_get(&html), "<td"), 12);
+    tp_text_clear(&html);
+}
+
 Test(html_table, rows_that_have_no_room_are_left_out)
 {
     struct tp_table table = table_of("many", 60000);
@@ -212,14 +245,6 @@ static const struct tp_column finding_columns[] = {
     TP_COLUMN(struct finding, suggestion, ""),
     TP_COLUMN(struct finding, name, ""),
 };
-
-static size_t count_of(const char *text, const char *word)
-{
-    size_t count = 0;
-    for (; (text = strstr(text, word)); text++)
-        count++;
-    return count;
-}
 
 /* A dump's findings are of checks, not of rules. */
 Test(html_page, findings_of_checks)
