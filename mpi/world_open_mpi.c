@@ -172,6 +172,14 @@ static void take_window(struct context *c)
     MPI_Win_free(&c->window);
 }
 
+/* mpirun gives process 0 a terminal, also where its own output is a file, which
+ * colours and links would be written into. */
+static void leave_colors(void)
+{
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        setenv("NO_COLOR", "1", 1);
+}
+
 enum tp_status tp_world_open(const volatile sig_atomic_t *stop,
                              const struct tp_world **world,
                              struct tp_error *err)
@@ -183,6 +191,7 @@ enum tp_status tp_world_open(const volatile sig_atomic_t *stop,
         return tp_fail(err, TP_E_IO, -1, "MPI does not start");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    leave_colors();
     if (size == 1)
         return TP_OK;
     if (level < MPI_THREAD_SERIALIZED)

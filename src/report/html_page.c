@@ -15,6 +15,7 @@
 #include "report/html_assets.h"
 #include "report/html_gallery.h"
 #include "report/html_link.h"
+#include "report/html_report.h"
 #include "report/html_table.h"
 #include "report/html_told.h"
 #include "report/html_tree.h"
@@ -537,32 +538,6 @@ static void add_tables(struct tp_text *html, const struct tp_html_page *page)
     tp_text_bytes(html, tp_text_get(&page->tables), page->tables.length);
 }
 
-/* The report as text, its lines marked one by one. Last, closed, and on paper
- * only if it was opened: the rest says the same. */
-static void add_report(struct tp_text *html, const char *lang,
-                       const char *report)
-{
-    tp_text_add(html, "<details class=\"text\"><summary>"
-                      "<h2 id=\"report\">Report</h2></summary>\n"
-                      "<div><pre tabindex=\"0\">");
-    if (!lang)
-        tp_html_lines(html, report);
-    while (lang && *report) {
-        const size_t length = strcspn(report, "\n");
-        struct tp_text line = {0};
-        tp_text_bytes(&line, report, length);
-        tp_html_told(html, lang, tp_text_get(&line));
-        html->failed |= line.failed;
-        tp_text_clear(&line);
-        report += length;
-        if (*report) {
-            tp_text_add(html, "\n");
-            report++;
-        }
-    }
-    tp_text_add(html, "</pre></div></details>\n");
-}
-
 static void add_finding_list(struct tp_text *html,
                              const struct tp_html_page *page)
 {
@@ -593,7 +568,7 @@ enum tp_status tp_html_page_write(const struct tp_html_page *page,
     add_tables(html, page);
     const enum tp_status status = tp_html_gallery(
         html, words->folder, words->figures, words->figure_count, err);
-    add_report(html, page->lang, words->report);
+    tp_html_report(html, page->lang, words->report, !page->full);
     tp_text_add(html, "</main>\n");
     tp_text_bytes(html, tp_text_get(&page->rows), page->rows.length);
     tp_text_add(html, "<script>");

@@ -15,6 +15,7 @@ analyse()
 analyse tprof-analyze --jobs 2
 mv draw alone
 ranks_alike 1 2 3 5
+grep -c $'\x1b' text # what is no terminal gets no colours and links
 analyse ranks 2 --jobs 2
 mv draw together
 same alone together
