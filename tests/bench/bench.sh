@@ -24,8 +24,17 @@ mebibytes=${BENCH_MEBIBYTES:-1024}
 runs=${BENCH_RUNS:-3}
 python=${BENCH_PYTHON:-/usr/bin/python3}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tp-bench.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'keep_ratios; rm -rf "$work"' EXIT
 : > "$work/ratios"
+
+# keep_ratios: as BENCH_JSON asks, also of a run that ended early.
+keep_ratios()
+{
+    [ -z "${BENCH_JSON-}" ] || awk -F '\t' '
+        BEGIN { printf "{" }
+        { printf "%s\n  \"%s\": %s", comma, $1, $2; comma = "," }
+        END { print "\n}" }' "$work/ratios" > "$BENCH_JSON"
+}
 
 # calc EXPRESSION: by awk, three significant digits.
 calc()
@@ -33,9 +42,11 @@ calc()
     awk "BEGIN { printf \"%.3g\", $1 }"
 }
 
-# verdict RATIO at_least|at_most LIMIT
+# verdict RATIO at_least|at_most LIMIT; of tensors that are read in less time
+# than the program takes to start, none.
 verdict()
 {
+    [ "$mebibytes" -ge 128 ] || { echo -; return; }
     awk "BEGIN { print (\"$2\" == \"at_least\" ? $1 >= $3 : $1 <= $3) \
         ? \"ok\" : \"MISSED\" }"
 }
@@ -102,6 +113,7 @@ large()
             "$(calc "$mebibytes / 1024 / $floor") GiB/s" "" ""
         large_run "statistics, --jobs $jobs" --formats none --jobs $jobs
         ratio=$(calc "$floor / $taken")
+        kept "statistics, $jobs jobs" "$ratio"
         row "" "" "" "$ratio of counting" \
             "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
         versus_torch "$taken" $((30 * jobs))
@@ -140,12 +152,18 @@ number_formats()
 dtypes()
 {
     local file=$work/dtype.pt table=$work/dtypes dtype floor name options ratio
-    local clock=cpu
+    local torch clock=cpu
     : > "$table"
     for dtype in bfloat16 float16 float32 float64 float8_e4m3fn; do
         "$tools/make_pt" "$file" "$mebibytes" 2048 2048 $dtype
         floor=$("$tools/measure" cpu "$runs" "$tools/floor" "$file" 1)
         floor=${floor% *}
+        row "$dtype, pread + counting codes" "$floor s" \
+            "$(calc "$mebibytes / 1024 / $floor") GiB/s" "1" ""
+        torch=
+        ! "$python" -c 'import torch' 2> /dev/null ||
+            torch=$("$python" "$srcdir/tests/bench/torch_stats.py" "$file" \
+                "$runs" 2> /dev/null | head -n 1)
         while read -r name options; do
             # shellcheck disable=SC2086 # several words
             taken=$(seconds "$file" --jobs 1 $options)
@@ -155,6 +173,9 @@ dtypes()
             row "$dtype, $name" "$taken s" \
                 "$(calc "$mebibytes / 1024 / $taken") GiB/s" \
                 "$ratio of counting" "$(wanted $dtype "$name" "$ratio")"
+            [ "$name" != statistics ] || [ -z "$torch" ] ||
+                row "$dtype, torch, 2 threads, by the clock" "$torch s" "" \
+                    "$(calc "$torch / $taken") x of this" ""
         done << EOF
 statistics --formats none
 default_formats
@@ -218,6 +239,8 @@ widths()
 dims()
 {
     local file=$work/dims.pt dtype shape formats plain share clock=cpu
+    local options
+    row "dtype and shape" with without "by index" ""
     for dtype in bfloat16 float32 float8_e4m3fn; do
         for shape in "2048 2048" "4096 256" "16 65536"; do
             # shellcheck disable=SC2086 # two arguments
@@ -257,25 +280,45 @@ differences()
     "$tools/differences" "${BENCH_CASTS:-256}" equal
 }
 
-# small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs, by
-# $clock; leaves the seconds in $taken.
+# small_run NAME WANTED OPTION...: one row for the folder of logs, by $clock,
+# which is to take so many times the seconds of $floor at most; leaves its own
+# in $taken.
 small_run()
 {
-    local name=$1 wanted=$2 measured peak
+    local name=$1 wanted=$2 measured peak ratio
     shift 2
     measured=$("$tools/measure" $clock "$runs" "$TPROF" --tensor_dir "$logs" \
-        --output_dir "$work/draw" "$@")
+        --output_dir "$work/draw" --quiet "$@")
     taken=${measured% *}
     peak=$(calc "${measured#* } / 1024")
-    row "$name" "$taken s" "$peak MiB" "" \
-        "$(verdict "$taken" at_most "$wanted") (<= $wanted s) \
-$(verdict "$peak" at_most 100) (<= 100 MiB)"
+    ratio=$(calc "$taken / $floor")
+    row "$name" "$taken s" "$peak MiB" "$ratio x" \
+        "$(verdict "$ratio" at_most "$wanted") (<= $wanted)"
     rm -rf "$work/draw"
+}
+
+# instructions NAME OPTION...: of a file, the program's start left out.
+instructions()
+{
+    local name=$1 count counted=()
+    shift
+    for count in 200 400; do
+        mkdir "$work/some"
+        find "$logs" -name '*.pt' | LC_ALL=C sort |
+            awk -v n="$count" 'NR <= n' | xargs ln -s -t "$work/some"
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "$TPROF" \
+            --tensor_dir "$work/some" --output_dir "$work/draw" --no_plots \
+            --no_sandbox --jobs 1 --quiet "$@" > "$work/counted" 2>&1 || true
+        counted+=("$(awk '/Collected/ { print $NF }' "$work/counted")")
+        rm -rf "$work/some" "$work/draw"
+    done
+    row "$name" "$(calc "(${counted[1]} - ${counted[0]}) / 200e6") M" "" "" \
+        "instructions a file"
 }
 
 small()
 {
-    local logs=${BENCH_LOGS-} one plain clock=cpu
+    local logs=${BENCH_LOGS-} one plain floor clock=cpu
     local run=${TP_SHARED:-nowhere}/dumps/tensor_saver/training_run.tar.gz
     if [ -z "$logs" ]; then
         [ -f "$run" ] || {
@@ -289,19 +332,29 @@ small()
     fi
     echo "$(find "$logs" -type f | wc -l) files of $(du -sh "$logs" |
         cut -f 1), $(nproc) cores; of processor time"
-    small_run "--jobs 1" 0.7 --no_plots --jobs 1
-    small_run "--jobs 1 --formats none" 0.4 --no_plots --jobs 1 --formats none
-    small_run "--jobs 1 --formats none --dims none" 0.25 --no_plots --jobs 1 \
+    floor=$("$tools/measure" cpu "$runs" "$tools/floor" "$logs")
+    floor=${floor% *}
+    row "open + read + close" "$floor s" "" 1 ""
+    small_run "--jobs 1" 14 --no_plots --jobs 1
+    small_run "--jobs 1 --formats none" 8 --no_plots --jobs 1 --formats none
+    small_run "--jobs 1 --formats none --dims none" 5 --no_plots --jobs 1 \
         --formats none --dims none
-    small_run "--jobs 1 --no_html" 0.7 --no_plots --jobs 1 --no_html
+    small_run "--jobs 1 --no_html" 14 --no_plots --jobs 1 --no_html
+    if command -v valgrind > /dev/null; then
+        instructions "--jobs 1"
+        instructions "--jobs 1 --formats none" --formats none
+        instructions "--jobs 1 --formats none --dims none" --formats none \
+            --dims none
+    fi
     clock=
     echo "by the clock"
-    small_run "--jobs 1" 2.1 --no_plots --jobs 1
+    small_run "--jobs 1" 14 --no_plots --jobs 1
     one=$taken
-    small_run "--jobs 2" "$(calc "$one / 1.8")" --no_plots --jobs 2
+    small_run "--jobs 2" 8 --no_plots --jobs 2
     plain=$taken
     faster "  two jobs" "$one" "$plain" 1.8
-    small_run "--jobs 2, every figure" "$(calc "4 * $plain")" --jobs 2
+    floor=$plain
+    small_run "--jobs 2, every figure" 4 --jobs 2
     kept "training run, tables of all" "$(calc "$plain / $taken")"
 }
 
@@ -400,18 +453,18 @@ trace_command()
     faster "$name, two jobs" "$one" "$taken" "$goal"
 }
 
-# trace_memory: of a synthetic trace of 7 million events, bytes an event.
+# trace_memory SHAPE: of a synthetic trace of 7 million events, bytes an event.
 trace_memory()
 {
     local measured peak each
     # shellcheck source=tests/shapes.sh
-    (. "$srcdir/tests/shapes.sh" && cd "$work" && packed_steps 2333334)
+    (. "$srcdir/tests/shapes.sh" && cd "$work" && "$1" 2333334)
     measured=$("$tools/measure" 1 "$TPROF" trace "$work/in.json" --no_plots \
         --quiet --jobs 1 --output_dir "$work/draw")
     peak=$(calc "${measured#* } / 1024")
     each=$(calc "${measured#* } * 1024 / 7e6")
-    row "7e6 events, $(du -h "$work/in.json" | cut -f 1)" "${measured% *} s" \
-        "$peak MiB" "$each B an event" \
+    row "7e6 events, $(du -h "$work/in.json" | cut -f 1), $1" \
+        "${measured% *} s" "$peak MiB" "$each B an event" \
         "$(verdict "$each" at_most 36) (<= 36)"
     rm -rf "$work/in.json" "$work/draw"
 }
@@ -510,8 +563,3 @@ for part in ${BENCH_PARTS:-$parts}; do
         ;;
     esac
 done
-
-[ -z "${BENCH_JSON-}" ] || awk -F '\t' '
-    BEGIN { printf "{" }
-    { printf "%s\n  \"%s\": %s", comma, $1, $2; comma = "," }
-    END { print "\n}" }' "$work/ratios" > "$BENCH_JSON"
