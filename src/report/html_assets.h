@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-jDbdq/gZ5gjhVYR1jisNz7UMDVnkLXUsYQZaJWAX5jM="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-1a2wPbUTGFie7wGu4Spz0sEE3zyr7K0uY0qrchgZyg4="
+    "sha256-tgrtBxlTeysjHSX4GhCO9Vf/JQlL36mnKjCejKI8pM0="
 
 #endif

@@ -40,8 +40,9 @@ static void add_side(const char *what, struct side side, struct tp_text *text)
     tp_text_add(text, "%s: ", what);
     tp_text_printable(text, side.path);
     size_t from = text->length;
-    tp_text_add(text, " (%zu trace%s, %" PRId64 " steps): %s: ", side.traces,
+    tp_text_add(text, " (%zu trace%s, %" PRId64 " step%s): %s: ", side.traces,
                 side.traces == 1 ? "" : "s", side.steps,
+                side.steps == 1 ? "" : "s",
                 tp_trace_verdict_table[side.verdict->verdict].id);
     tp_text_printable(text, side.verdict->sentence);
     tp_text_add(text, "\n");
