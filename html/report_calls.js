@@ -55,6 +55,8 @@ const ofPlace = (table, row) =>
 /* The table, its calls, and where they are found by their place and name. */
 let table = null, calls = [], findings = null;
 const byOrder = new Map(), byName = new Map();
+/* What a row is: of two checkpoints a tensor, which is no argument and no result. */
+let thing = 'call';
 const keyOf = (of) => `${of.step}|${of.rank}|${of.order}`;
 
 const push = (map, key, value) => map.has(key) ? map.get(key).push(value)
@@ -67,6 +69,7 @@ async function read() {
   if (table || !all) return;
   table = all;
   calls = table.rows.map((row) => callOf(table, row));
+  if (table.at.has('error_out') && !calls.some((call) => call.direction)) thing = 'tensor';
   for (const call of calls) {
     push(byOrder, keyOf(call), call);
     push(byName, call.name, call);
@@ -128,8 +131,8 @@ function orderAxis() {
       : `${order - order % size}-${order - order % size + size - 1}`;
   for (const call of calls) call.part = call.order === null ? null : name(call.order);
   const names = Array.from({length: Math.floor(most / size) + 1}, (_, i) => name(i * size));
-  return axis('part', 'calls', names, {title: 'the order of calls',
-      head: (name) => `call ${name}`});
+  return axis('part', `${thing}s`, names, {title: `the order of ${thing}s`,
+      head: (name) => `${thing} ${name}`});
 }
 
 /*
@@ -301,7 +304,7 @@ function scopeOf(wanted) {
 async function map(place) {
   await read();
   if (!calls.length) return;
-  page.map.draw(place, {...axes(), measures: await measures(), things: 'calls', scopeOf});
+  page.map.draw(place, {...axes(), measures: await measures(), things: `${thing}s`, scopeOf});
 }
 
 /* --- the calls around one -------------------------------------------------------- */
@@ -328,14 +331,16 @@ function addChart(place, list, by, own, [column, words]) {
   if (points.length < 2) return false;
   const lost = list.length - points.length;
   const without = Number.isNaN(valueOf(own, column)) ? ', that of this finding among them' : '';
-  const caption = (by === 'order' ? `${words}, call by call` : `${words}, of this call by ${by}`) +
+  const what = thing === 'call' ? words : 'largest relative error';
+  const caption = (by === 'order' ? `${what}, ${thing} by ${thing}`
+      : `${what}, of this ${thing} by ${by}`) +
       (lost ? `; ${lost} without a number left out${without}` : '');
   const line = (text) => place.append(make('p', {class: 'soft'}, `${caption}: ${text}.`));
   if (values.length === 1) line(`${told(values[0])} in all ${points.length}`);
   else if (by !== 'order' && points.length === 2) /* two points are no course */
     line(points.map(([at, value]) => `${told(value)} in ${by} ${at}`).join(', '));
   else place.append(page.chart(points, {caption, metric: words, baseline: null,
-      iteration: own[by], over: by === 'order' ? 'call' : by,
+      iteration: own[by], over: by === 'order' ? thing : by,
       name: by === 'order' ? (i) => names.get(i) : null,
       words: {first: 'this finding'}}, page.widthOf(place)));
   return true;
@@ -356,10 +361,11 @@ async function around(place, of) {
   const charted = table && CHARTED.find(([column]) => table.at.has(column));
   const own = charted && ownOf(of);
   if (!charted || (!own && of('order') === null))
-    return lack(charted && of('rule') === 'unmatched' ? 'only B has its call'
-                                                       : 'it is about no call');
+    return lack(charted && of('rule') === 'unmatched' ? `only B has its ${thing}`
+                                                       : `it is about no ${thing}`);
   if (!own) return lack(table.total > table.rows.length
-      ? 'its call is beyond the rows that are in this page' : 'its call was not looked at');
+      ? `its ${thing} is beyond the rows that are in this page`
+      : `its ${thing} was not looked at`);
   const near = calls.filter((call) => call.step === own.step && call.rank === own.rank &&
       Math.abs(call.order - own.order) <= AROUND);
   const steps = byName.get(own.name).filter((call) => call.rank === own.rank);
@@ -367,7 +373,7 @@ async function around(place, of) {
                  distinct(steps.map((call) => call.step)).length > 1 &&
                      addChart(place, steps, 'step', own, charted)];
   if (!drawn.some(Boolean))
-    lack(`of fewer than two calls around it a number is known, ${charted[1]}` +
+    lack(`of fewer than two ${thing}s around it a number is known, ${charted[1]}` +
          (Number.isNaN(valueOf(own, charted[0])) ? '' : `; of its own ${shown(valueOf(own, charted[0]))}`));
 }
 

@@ -145,6 +145,17 @@ function contentWords(table, of) {
   return names.every((name) => plain(name) && !name.includes('|')) ? [`left=${names.join('|')}`] : null;
 }
 
+/* What got slower between two runs of traces, by its name. */
+const OF_CHANGES = {
+  slower_step: ['compare/steps'], slower_kernel: ['compare/kernels', 'compare/why'],
+  slower_host: ['compare/ops', 'compare/why'], longer_gap: ['compare/why'],
+  new_work: ['compare/kernels', 'compare/ops', 'compare/why'],
+};
+const ofChanges = (of) => OF_CHANGES[of('rule')].map((name) => ({name,
+    words: (table) => of('rule') === 'slower_step' ? []
+        : table.at.has('name') && plain(of('name')) ? [`name=${of('name')}`]
+        : of('name').split(/\s+/)}));
+
 /* Of a call, or of whatever has the finding's name. Where a row has exactly
  * that name, it is the one. */
 function callWords(table, of) {
@@ -162,7 +173,8 @@ function callWords(table, of) {
 
 async function add(place, of) {
   if (page.has('scripts')) return; /* a finding about a script has its line */
-  const list = page.has('tensors') ? await ofTensors(of)
+  const list = page.has('compare/why') ? ofChanges(of)
+      : page.has('tensors') ? await ofTensors(of)
       : page.has('ops') || page.has('ranks') ? await ofTraces(of)
       : OF_CALLS.map((name) => ({name, words: (table) => callWords(table, of)}));
   const line = make('p', {class: 'tools'});

@@ -199,8 +199,12 @@ look_trace 'names of traces' 'fi"les'
 look_trace '50 000 rows' many
 "$TPROF" trace --compare names.json many.json --output_dir two --quiet
 look_trace 'a comparison' two
-# traces with tracks of what was found in them, in the programs they are for
 own=$srcdir/testdata/traces/own
+"$TPROF" trace --compare "$own/train.json.gz" "$own/loader.json.gz" \
+    --output_dir slower --no_plots --quiet
+look_trace 'a slower run' slower
+evidence 'a slower run' slower/trace_compare.html slower/trace_compare.h5
+# traces with tracks of what was found in them, in the programs they are for
 "$TPROF" trace "$own/train.json.gz" --output_dir train --no_plots --no_html \
     --quiet --annotate train.json.gz
 "$TPROF" trace "$own/ranks" --output_dir tracks --no_plots --no_html --quiet \

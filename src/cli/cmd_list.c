@@ -23,6 +23,7 @@
 #include "rules/rules.h"
 #include "stats/stats.h"
 #include "trace/trace_device.h"
+#include "verdict/trace_change.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
@@ -131,6 +132,10 @@ static void list_rules(struct tp_text *text)
     tp_text_add(text, "\nrules about traces\n");
     for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
         add_rule(r->id, r->help, r->guide, text);
+    tp_text_add(text, "\nrules about two runs of traces\n");
+    for (int i = 0; i < TP_TRACE_CHANGE_IDS; i++)
+        add_rule(tp_trace_change_rules[i].id, tp_trace_change_rules[i].help,
+                 tp_trace_change_rules[i].guide, text);
     tp_text_add(text, "\nchecks of dumps of msprobe\n");
     for (int i = 0; i < TP_DUMP_CHECKS; i++)
         add_rule(tp_dump_checks[i].rule.id, tp_dump_checks[i].rule.help,

@@ -15,7 +15,9 @@
 #include "report/report_compare.h"
 #include "state/trace_gather.h"
 #include "trace/trace_compare.h"
+#include "trace/trace_compare_names.h"
 #include "trace/trace_compare_why.h"
+#include "verdict/trace_change.h"
 #include "verdict/trace_judge.h"
 
 /* Operators in trace_compare.txt. */
@@ -27,6 +29,7 @@ struct session {
     struct tp_trace_run after;
     struct tp_trace_judged judged_after;
     struct tp_trace_comparison comparison;
+    struct tp_trace_changes changes;
     struct tp_text change, cause; /* of the comparison, in short */
 };
 
@@ -63,9 +66,10 @@ static enum tp_status check(void *session, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
-    if (options->compare && (options->fail_on || options->scripts))
+    if (options->compare && options->scripts)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--compare has no findings: no --fail_on or --scripts");
+                       "--compare has no findings that scripts explain: no "
+                       "--scripts");
     enum tp_status status = tp_annotated_check(options, err);
     if (status == TP_OK)
         status = check_state(options, err);
@@ -201,20 +205,28 @@ static enum tp_status compare(void *session, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_trace_compare_why(&s->one.run, &s->after, &s->comparison, err);
+    if (status == TP_OK)
+        status =
+            tp_trace_compare_names(&s->one.run, &s->after, &s->comparison, err);
+    if (status == TP_OK)
+        status = tp_trace_changes_make(&s->one.run, &s->after, &s->comparison,
+                                       &s->changes, err);
+    s->one.frame.worst = tp_trace_changes_worst(&s->changes);
     return status;
 }
 
 static enum tp_status write_comparison(void *session, struct tp_error *err)
 {
     struct session *s = session;
-    struct tp_table tables[TP_COMPARE_TABLES];
+    struct tp_table tables[TP_COMPARE_TABLES + 1];
     for (const struct tp_trace_compare_figure_info *row =
              tp_trace_compare_figure_table;
          row->id; row++)
         tp_output_replace_figure(&s->one.frame.replaced,
                                  TP_TRACE_COMPARE_CATEGORY, row->id);
     tp_trace_compare_tables(&s->comparison, tables);
-    return tp_frame_hdf5(&s->one.frame, tables, TP_COMPARE_TABLES,
+    tables[TP_COMPARE_TABLES] = tp_trace_changes_table(&s->changes);
+    return tp_frame_hdf5(&s->one.frame, tables, TP_COMPARE_TABLES + 1,
                          s->one.run.trace_count + s->after.trace_count,
                          s->one.run.bytes_read + s->after.bytes_read, err);
 }
@@ -234,6 +246,7 @@ static struct tp_compare_report comparison_of(const struct session *s)
 {
     return (struct tp_compare_report){
         .comparison = &s->comparison,
+        .changes = &s->changes,
         .base = &s->one.run,
         .test = &s->after,
         .base_verdict = &s->one.judged.verdict,
@@ -251,6 +264,8 @@ static enum tp_status tell_change(void *session, struct tp_error *err)
     struct session *s = session;
     const struct tp_compare_report report = comparison_of(s);
     tp_compare_report_head(&report, &s->change, &s->cause);
+    if (*s->changes.scatter)
+        tp_text_add(&s->cause, "; %s", s->changes.scatter);
     if (s->change.length) {
         s->one.frame.verdict = tp_text_get(&s->change);
         s->one.frame.sentence = tp_text_get(&s->cause);
@@ -263,6 +278,7 @@ static void add_comparison(const void *session,
                            struct tp_text *text)
 {
     struct tp_compare_report report = comparison_of(session);
+    report.color = style->color;
     if (style->file && report.top)
         report.top = TOP_IN_REPORT;
     tp_compare_report_text(&report, text);
@@ -291,6 +307,7 @@ static void clear_comparison(void *session)
 {
     struct session *s = session;
     tp_trace_comparison_clear(&s->comparison);
+    tp_trace_changes_clear(&s->changes);
     tp_trace_session_clear(&s->one);
     tp_text_clear(&s->change);
     tp_text_clear(&s->cause);

@@ -200,6 +200,13 @@ static const struct tp_column call_columns[] = {
     TP_COLUMN(struct tp_compare_call, worst, ""),
 };
 
+bool tp_compare_is_tensor(const struct tp_dump_place *place, size_t call)
+{
+    const struct tp_dump_call *its = &place->calls[call];
+    const struct tp_dump_item *item = &place->items[its->first];
+    return its->count > 0 && item->place == TP_MSPROBE_CALL && !*item->argument;
+}
+
 void tp_compare_calls_table(const struct tp_compare_calls *calls,
                             struct tp_table *table)
 {

@@ -52,6 +52,10 @@ enum tp_status tp_compare_calls_make(struct tp_comparison *comparison,
 /* Releases everything; empty afterwards. */
 void tp_compare_calls_clear(struct tp_compare_calls *calls);
 
+/* Whether what stands for a call is a tensor of a file that names none, as in a
+ * checkpoint, or a variable: it is no argument and no result. */
+bool tp_compare_is_tensor(const struct tp_dump_place *place, size_t call);
+
 /* The tables "calls" and "apis". */
 void tp_compare_calls_table(const struct tp_compare_calls *calls,
                             struct tp_table *table);

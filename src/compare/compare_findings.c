@@ -216,6 +216,58 @@ static bool is_recast(const struct tp_comparison *comparison)
     return 2 * recast > comparison->counts.matched;
 }
 
+/* "All 12 tensors before it are equal". */
+static const char *words_before(struct finder *f, uint64_t before, bool tensor)
+{
+    const char *kind = tensor ? "tensor" : "call";
+    return before > 1 ? text(f, "All %" PRIu64 " %ss before it are equal",
+                             before, kind)
+           : before   ? text(f, "The one %s before it is equal", kind)
+                      : text(f, "It is the first %s", kind);
+}
+
+/* What is said of the row that differs first. */
+static void describe_parting(struct finder *f,
+                             const struct tp_compare_call *call,
+                             const struct tp_compare_line *row,
+                             struct tp_dump_finding *finding)
+{
+    const struct tp_compare_pair *pair = &f->comparison->pairs[call->pair];
+    const struct tp_compare_entry *entry = tp_compare_row_a(pair, row);
+    const bool tensor = tp_compare_is_tensor(pair->a.place, entry->call);
+    const uint64_t before = equal_before(f, call);
+    const char *equal = words_before(f, before, tensor);
+    if (tensor) {
+        finding->evidence = text(f, "%s; this one differs.", equal);
+        finding->suggestion =
+            before ? "These files name no calls: what differs is what was "
+                     "saved, of a side that was trained on, converted or "
+                     "damaged. The rows that differ say how many do."
+                   : why_argument(f, call, row, before);
+    } else if (call->adds) {
+        finding->evidence =
+            call->arguments
+                ? text(f,
+                       "%s; all its arguments are equal, its result %s is "
+                       "not.",
+                       equal, entry->name)
+                : text(f,
+                       "%s; its result %s differs, and none of its "
+                       "arguments is recorded.",
+                       equal, entry->name);
+        finding->suggestion =
+            "The operator itself computes something else: another kernel or "
+            "version, a sum whose order is not fixed, a random number, or an "
+            "argument that dumps do not record. Run one side twice to see "
+            "whether it differs from itself.";
+    } else {
+        finding->evidence =
+            text(f, "%s; the first difference is its argument %s.", equal,
+                 entry->name);
+        finding->suggestion = why_argument(f, call, row, before);
+    }
+}
+
 static enum tp_status find_parting(struct finder *f)
 {
     struct tp_dump_finding *finding;
@@ -233,37 +285,9 @@ static enum tp_status find_parting(struct finder *f)
     if (status != TP_OK)
         return status;
     const struct tp_compare_line *row = first_unequal(f, call);
-    const char *name =
-        tp_compare_row_a(&f->comparison->pairs[call->pair], row)->name;
-    const uint64_t before = equal_before(f, call);
-    const char *equal =
-        before > 1
-            ? text(f, "All %" PRIu64 " calls before it are equal", before)
-        : before ? "The one call before it is equal"
-                 : "It is the first call";
     finding->count = places;
     finding->row = (size_t)(row - f->comparison->pairs[call->pair].rows);
-    if (call->adds) {
-        finding->evidence =
-            call->arguments
-                ? text(f,
-                       "%s; all its arguments are equal, its result %s is "
-                       "not.",
-                       equal, name)
-                : text(f,
-                       "%s; its result %s differs, and none of its "
-                       "arguments is recorded.",
-                       equal, name);
-        finding->suggestion =
-            "The operator itself computes something else: another kernel or "
-            "version, a sum whose order is not fixed, a random number, or an "
-            "argument that dumps do not record. Run one side twice to see "
-            "whether it differs from itself.";
-    } else {
-        finding->evidence = text(
-            f, "%s; the first difference is its argument %s.", equal, name);
-        finding->suggestion = why_argument(f, call, row, before);
-    }
+    describe_parting(f, call, row, finding);
     return TP_OK;
 }
 

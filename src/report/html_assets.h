@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-EQDlCuiR58IXVg4Bu3OXJdEm5dejvIo4AvMO9eQmEpw="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-zjFWZL61m9fEEDP/6mI3gkSHGfzbwXNrw0nNBNdeiOE="
+    "sha256-D39xeBJL6I9LCD8NFVsPWZO+YQNJaqKSI8ox7di+99k="
 
 #endif

@@ -140,6 +140,17 @@ static void add_source(struct tp_text *html, const struct tp_table *table)
     tp_text_add(html, "</pre>");
 }
 
+/* Whether the evidence begins with a name, which then need not stand before
+ * it. */
+static bool begins_with_name(const struct tp_table *table)
+{
+    enum { BEGIN = 40 }; /* bytes that may stand before: "the host is in " */
+    const char *name = text_in(table, 0, "name");
+    const char *evidence = text_in(table, 0, "evidence");
+    const char *at = *name ? strstr(evidence, name) : NULL;
+    return at && at - evidence <= BEGIN;
+}
+
 /* Where it is: "rank 1 hifp8 linear L2 forward weight", or a call. */
 static void add_place(struct tp_text *html, const struct tp_table *table)
 {
@@ -152,7 +163,8 @@ static void add_place(struct tp_text *html, const struct tp_table *table)
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const struct tp_column *column =
             tp_table_column(table, labels[i].column);
-        if (!column)
+        if (!column || (strcmp(column->name, "name") == 0 &&
+                        begins_with_name(table)))
             continue;
         tp_text_clear(&cell);
         tp_html_cell(&cell, table, 0, column);

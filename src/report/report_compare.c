@@ -8,6 +8,7 @@
 #include "base/text_wrap.h"
 #include "report/hdf5.h"
 #include "report/report_compare_why.h"
+#include "report/report_parts.h"
 #include "report/report_table.h"
 #include "verdict/trace_verdict.h"
 
@@ -39,8 +40,9 @@ static void add_side(const char *what, struct side side, struct tp_text *text)
     tp_text_add(text, "%s: ", what);
     tp_text_printable(text, side.path);
     size_t from = text->length;
-    tp_text_add(text, " (%zu trace%s, %" PRId64 " steps): %s: ", side.traces,
+    tp_text_add(text, " (%zu trace%s, %" PRId64 " step%s): %s: ", side.traces,
                 side.traces == 1 ? "" : "s", side.steps,
+                side.steps == 1 ? "" : "s",
                 tp_trace_verdict_table[side.verdict->verdict].id);
     tp_text_printable(text, side.verdict->sentence);
     tp_text_add(text, "\n");
@@ -117,6 +119,29 @@ static void add_kernels(const struct tp_compare_report *report,
         tp_text_add(text, "  ... and %zu more: --top N\n", count - report->top);
 }
 
+static void add_findings(const struct tp_compare_report *report,
+                         struct tp_text *text)
+{
+    const struct tp_trace_changes *changes = report->changes;
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
+    struct tp_report_told told = {.count = 0};
+    for (size_t i = 0; i < changes->findings.count; i++)
+        counts[changes->findings.rows[i].level]++;
+    if (changes->findings.count)
+        tp_report_finding_counts(counts, text);
+    for (size_t i = 0; i < changes->findings.count; i++) {
+        const struct tp_trace_change *row = &changes->findings.rows[i];
+        tp_report_level(row->level, report->color, text);
+        size_t from = text->length;
+        tp_text_add(text, " %s: %s\n", row->rule->id, row->evidence);
+        tp_text_wrap(text, from, 9, NULL);
+        from = text->length;
+        tp_text_add(text, "         -> %s\n", row->suggestion);
+        tp_text_wrap(text, from, 12, NULL);
+        tp_report_guide(&told, row->rule->guide, text);
+    }
+}
+
 static bool has_device(const struct tp_compare_report *report)
 {
     const struct tp_trace_run *const runs[] = {report->base, report->test};
@@ -142,6 +167,7 @@ void tp_compare_report_text(const struct tp_compare_report *report,
     add_side("After ", test_of(report), text);
     tp_compare_why_text(report->comparison, has_device(report), report->top,
                         text);
+    add_findings(report, text);
     add_steps(report->comparison, text);
     add_operators(report, text);
     add_kernels(report, text);
@@ -169,6 +195,9 @@ void tp_compare_report_json(const struct tp_compare_report *report,
     add_side_json("base", base_of(report), text);
     add_side_json("test", test_of(report), text);
     tp_text_add(text, " \"per\": \"%s\",\n ", report->comparison->per);
+    const struct tp_table findings = tp_trace_changes_table(report->changes);
+    tp_report_table_json(&findings, "findings", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
     tp_report_table_json(&tables[TP_COMPARE_WHY], "why", 0, SIZE_MAX, text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables[TP_COMPARE_STEPS], "steps", 0, SIZE_MAX, text);

@@ -156,12 +156,19 @@ static void add_partings(const struct tp_runs_report *report, size_t most,
         tp_text_add(text, ": ");
         if (call) {
             add_name(call->name, text);
-            tp_text_add(text, ", call %" PRId64 " of %zu, %s", call->order + 1,
+            const bool tensor = tp_compare_is_tensor(place, 0);
+            tp_text_add(text, ", %s %" PRId64 " of %zu%s",
+                        tensor ? "tensor" : "call", call->order + 1,
                         place->call_count,
-                        call->adds ? "its results" : "an argument");
+                        tensor       ? ""
+                        : call->adds ? ", its results"
+                                     : ", an argument");
             add_left(report, i, text);
         } else {
-            tp_text_add(text, "none in %zu calls", place->call_count);
+            tp_text_add(text, "none in %zu %s", place->call_count,
+                        place->call_count && tp_compare_is_tensor(place, 0)
+                            ? "tensors"
+                            : "calls");
         }
         tp_text_add(text, "\n");
     }

@@ -307,6 +307,7 @@ void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
     free(comparison->steps.rows);
     free(comparison->why.rows);
     free(comparison->causes.rows);
+    free(comparison->named.rows);
     *comparison = (struct tp_trace_comparison){0};
 }
 

@@ -64,6 +64,21 @@ struct tp_cause_row {
     double base_us, test_us, change_us;
 };
 
+/* A device event, a call, an operator or a gap, wherever it is in the tree:
+ * what both runs spend on it. Times and numbers are of a step. */
+struct tp_named_row {
+    int what;         /* enum tp_spent                                     */
+    const char *name; /* an operator: the innermost; a gap: what is behind */
+    const char *before; /* a gap: what is before it; else ""               */
+    const char *path; /* the place where the second run spends most on it,
+                         or the first, if the second spends nothing        */
+    double base_per_step, test_per_step;
+    double base_us, test_us, change_us;
+    double base_spread, test_spread; /* how it scatters from step to step: an
+                           upper bound of the standard deviation, us; NaN of
+                           less than two steps                             */
+};
+
 struct tp_trace_comparison {
     int64_t base_steps, test_steps; /* what sums are divided by            */
     const char *per;                /* "step" or "trace"                   */
@@ -73,6 +88,8 @@ struct tp_trace_comparison {
     TP_ROWS(tp_why_row) why;        /* largest change first; of
                                        tp_trace_compare_why                */
     TP_ROWS(tp_cause_row) causes;   /* the same, added up                   */
+    TP_ROWS(tp_named_row) named;    /* what got slower first; of
+                                       tp_trace_compare_names              */
     const char *why_per;            /* "step": typical ones; or "trace"    */
     double why_base_us, why_test_us; /* of all rows together               */
     double why_base_count, why_test_count; /* steps or traces of the means */

@@ -559,6 +559,7 @@ struct tp_spent_row {
                            behind; of operators ""                         */
     const char *inputs; /* shapes and types of the operator; "": unknown   */
     int64_t ns;         /* of the steps                                    */
+    double squares;     /* that of each step squared, added up: ns^2       */
     int64_t count;      /* that begin in the steps                         */
 };
 

@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/search.h"
 #include "trace/interval.h"
 #include "trace/trace_places.h"
 #include "trace/trace_sets.h"
@@ -27,15 +28,17 @@ enum {
     AROUND_MAX = 32     /* operators around one without inputs               */
 };
 
-/* Time, or a call, of one thing. */
+/* Time, or a call, of one thing in one step. */
 struct piece {
-    uint32_t what, node, name, inputs;
+    uint32_t what, node, name, inputs, step;
     int64_t ns, count;
 };
 
 struct spending {
     struct tp_trace *trace;
-    struct tp_intervals steps, idle;
+    int64_t *begins;           /* [begin_count] of the steps that count    */
+    size_t begin_count;
+    struct tp_intervals steps, idle; /* steps that touch are one here      */
     struct tp_trace_places places;
     uint32_t *inputs; /* [events.count] text of an operator's inputs */
     struct piece *pieces;
@@ -130,6 +133,14 @@ static struct piece piece_of_host(const struct spending *s, uint32_t event)
     return piece;
 }
 
+/* The step that a moment is in, among those that count. */
+static uint32_t step_at(const struct spending *s, int64_t moment)
+{
+    size_t above;
+    TP_PARTITION_POINT(above, s->begin_count, s->begins[above] <= moment);
+    return above ? (uint32_t)above - 1 : 0;
+}
+
 /* The steps that count: typical ones, or W. */
 static enum tp_status find_steps(struct spending *s, struct tp_error *err)
 {
@@ -138,6 +149,9 @@ static enum tp_status find_steps(struct spending *s, struct tp_error *err)
     enum tp_status status = TP_OK;
     size_t row = 0;
     trace->spent_steps = 0;
+    s->begins = calloc(index->step_count + 1, sizeof *s->begins);
+    if (!s->begins)
+        return tp_fail_memory(err);
     for (size_t i = 0; i < index->step_count && status == TP_OK; i++) {
         while (row < trace->steps.count &&
                trace->steps.rows[row].step != index->steps[i].number)
@@ -147,6 +161,7 @@ static enum tp_status find_steps(struct spending *s, struct tp_error *err)
         if (!trace->steps.rows[row++].typical)
             continue;
         trace->spent_steps++;
+        s->begins[s->begin_count++] = index->steps[i].from;
         status = tp_intervals_add(&s->steps, index->steps[i].from,
                                   index->steps[i].to, err);
     }
@@ -201,6 +216,7 @@ static enum tp_status charge_device(struct spending *s, struct tp_error *err)
         if (end > from)
             piece.ns = cut_to_steps(
                 s, &busy_step, (struct tp_interval){from, end}, NULL, &status);
+        piece.step = step_at(s, from);
         piece.count =
             cut_to_steps(s, &count_step, (struct tp_interval){start, start + 1},
                          NULL, &status) > 0;
@@ -259,6 +275,7 @@ static void charge_host(struct walker *w, uint32_t event, int64_t from,
         const int64_t ns = piece.ns;
         piece = piece_of_host(w->s, event);
         piece.ns = ns;
+        piece.step = step_at(w->s, from);
         w->status = add_piece(w->s, piece, NULL);
     }
 }
@@ -360,6 +377,7 @@ static enum tp_status charge_gaps(struct spending *s, size_t first, size_t end,
             next++;
         struct piece piece = {.what = TP_SPENT_GAP,
                               .ns = gap.to - gap.from,
+                              .step = step_at(s, gap.from),
                               .count = next != last,
                               .name = bound};
         uint32_t before = bound;
@@ -415,8 +433,40 @@ static int by_key(const void *a, const void *b)
     return order ? order : tp_order_int64(x->inputs, y->inputs);
 }
 
+static int by_key_and_step(const void *a, const void *b)
+{
+    const int order = by_key(a, b);
+    return order ? order
+                 : tp_order_int64(((const struct piece *)a)->step,
+                                  ((const struct piece *)b)->step);
+}
+
+/* Adds up pieces of one key from `first` on, by step; returns their end. */
+static size_t add_up(const struct spending *s, size_t first, struct piece *sum,
+                     double *squares)
+{
+    const struct piece *pieces = s->pieces;
+    size_t i = first;
+    int64_t of_step = 0;
+    *sum = pieces[first];
+    sum->ns = sum->count = 0;
+    *squares = 0;
+    for (; i < s->piece_count && by_key(&pieces[first], &pieces[i]) == 0; i++) {
+        if (i > first && pieces[i].step != pieces[i - 1].step) {
+            *squares += (double)of_step * (double)of_step;
+            of_step = 0;
+        }
+        of_step += pieces[i].ns;
+        sum->ns += pieces[i].ns;
+        sum->count += pieces[i].count;
+    }
+    *squares += (double)of_step * (double)of_step;
+    return i;
+}
+
 static enum tp_status add_row(struct spending *s, const struct piece *sum,
-                              const char *path, struct tp_error *err)
+                              double squares, const char *path,
+                              struct tp_error *err)
 {
     struct tp_trace *trace = s->trace;
     if (!path || tp_grow(&trace->spent.rows, &trace->spent.capacity,
@@ -429,6 +479,7 @@ static enum tp_status add_row(struct spending *s, const struct piece *sum,
         .name = tp_events_get(&trace->events, sum->name),
         .inputs = tp_events_get(&trace->events, sum->inputs),
         .ns = sum->ns,
+        .squares = squares,
         .count = sum->count};
     return TP_OK;
 }
@@ -440,20 +491,16 @@ static enum tp_status make_rows(struct spending *s, struct tp_error *err)
     uint32_t node = UINT32_MAX;
     enum tp_status status = TP_OK;
     if (s->piece_count > 1)
-        qsort(s->pieces, s->piece_count, sizeof *s->pieces, by_key);
+        qsort(s->pieces, s->piece_count, sizeof *s->pieces, by_key_and_step);
     for (size_t i = 0, end; i < s->piece_count && status == TP_OK; i = end) {
-        struct piece sum = s->pieces[i];
-        for (end = i + 1; end < s->piece_count &&
-                          by_key(&s->pieces[i], &s->pieces[end]) == 0;
-             end++) {
-            sum.ns += s->pieces[end].ns;
-            sum.count += s->pieces[end].count;
-        }
+        struct piece sum;
+        double squares;
+        end = add_up(s, i, &sum, &squares);
         if (sum.node != node)
             path = tp_trace_tree_path(&s->places.tree, &s->trace->events,
                                       sum.node, &text);
         node = sum.node;
-        status = add_row(s, &sum, path, err);
+        status = add_row(s, &sum, squares, path, err);
     }
     tp_text_clear(&text);
     return status;
@@ -461,6 +508,7 @@ static enum tp_status make_rows(struct spending *s, struct tp_error *err)
 
 static void clear(struct spending *s)
 {
+    free(s->begins);
     tp_intervals_clear(&s->steps);
     tp_intervals_clear(&s->idle);
     free(s->inputs);

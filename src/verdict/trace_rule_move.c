@@ -39,11 +39,55 @@ static const char *describe_comm(const struct tp_trace_case *it)
                          row->exposed_us / 1e3, row->total_us / 1e3);
 }
 
+/* How long a rank waits in collectives for the last one to begin, us, of
+ * *total; NaN: the traces of the others do not tell. */
+static double waits_of(const struct tp_trace_case *it, double *total)
+{
+    const size_t number = (size_t)(it->trace - it->run->traces);
+    *total = 0;
+    for (size_t i = 0; i < it->trace->comms.count; i++)
+        *total += it->trace->comms.rows[i].total_us;
+    return number < it->judged->ranks.count
+               ? it->judged->ranks.rows[number].wait_us
+               : NAN;
+}
+
+/* Whether there is nobody to wait for but those whose traces are there. */
+static bool has_all_ranks(const struct tp_trace_case *it)
+{
+    const int64_t world = it->trace->events.world_size;
+    return world > 0 && it->run->trace_count >= (size_t)world;
+}
+
+#define OVERLAP                                                         \
+    "with backward (larger DDP buckets, FSDP prefetch), or send less "   \
+    "(accumulate gradients, bf16)"
+
+/* Whoever waits for the last rank is not helped by overlapping; and where
+ * nobody waits there is nobody to look for. */
+static const char *wait_advice(const struct tp_trace_case *it)
+{
+    static const double much = 0.1;
+    double total;
+    const double waits = waits_of(it, &total);
+    if (!(total > 0) || isnan(waits) ||
+        (waits < much * total && !has_all_ranks(it)))
+        return "time inside a collective may be waiting for the last rank: "
+               "traces of all ranks together say how much (stragglers); "
+               "overlap the rest " OVERLAP;
+    if (waits < much * total)
+        return "overlap it " OVERLAP ": next to none of it is waiting for "
+               "another rank";
+    return "much of the time inside collectives is waiting for the last rank: "
+           "see first what makes that one late (STRAGGLERS in tprof-guide); "
+           "overlap the rest " OVERLAP;
+}
+
 /* A stage of a pipeline waits for the one before; any other collective waits
  * for whoever is last. */
-static const char *comm_advice(const struct tp_trace *trace)
+static const char *comm_advice(const struct tp_trace_case *it)
 {
-    const struct tp_comm_row *row = worst_comm(trace);
+    const struct tp_comm_row *row = worst_comm(it->trace);
     const char *kind = row ? tp_collective_kind(row->collective) : NULL;
     if (kind && (!strcmp(kind, "send") || !strcmp(kind, "recv") ||
                  !strcmp(kind, "sendrecv")))
@@ -51,10 +95,7 @@ static const char *comm_advice(const struct tp_trace *trace)
                "micro-batches, stages of equal work, an interleaved schedule "
                "(1F1B, zero bubble); compare the ranks to see which stage is "
                "slow";
-    return "time inside a collective may be waiting for the last rank: traces "
-           "of all ranks together say how much (stragglers); overlap the rest "
-           "with backward (larger DDP buckets, FSDP prefetch), or send less "
-           "(accumulate gradients, bf16)";
+    return wait_advice(it);
 }
 
 enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
@@ -74,7 +115,7 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                                   "communication that no computation hides: "
                                   "%.1f %% of the window%s",
                                   share, describe_comm(it)),
-        .suggestion = comm_advice(it->trace)};
+        .suggestion = comm_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding, err);
 }
 

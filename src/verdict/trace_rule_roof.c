@@ -359,10 +359,11 @@ enum tp_status tp_trace_rule_optimizer(const struct tp_trace_case *it,
         tp_judge_text(it->judged,
                       "%s launches %" PRId64 " kernels a step, %.1f us each, "
                       "for one parameter after the other; between them the "
-                      "GPU idles %.2f ms in %" PRId64 " steps",
+                      "GPU idles %.2f ms in %" PRId64 " step%s",
                       worst->name, worst->device_events / worst->count,
                       worst->device_us / (double)worst->device_events,
-                      worst->idle_us / 1e3, worst->count),
+                      worst->idle_us / 1e3, worst->count,
+                      worst->count == 1 ? "" : "s"),
         "foreach=True or fused=True of torch.optim, or a fused optimizer of a "
         "library: a few kernels for all parameters", err);
 }

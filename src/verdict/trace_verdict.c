@@ -309,6 +309,7 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
 {
     struct tp_text text = {0};
     const struct tp_trace *worst = &run->traces[votes->worst];
+    const char *some = votes->traces < run->trace_count ? " of these" : "";
     tp_text_add(&text, "%zu of %zu traces", votes->traces, run->trace_count);
     if (best != TP_VERDICT_CPU_ONLY && best != TP_VERDICT_NO_LIMIT &&
         best != TP_VERDICT_UNKNOWN)
@@ -317,9 +318,10 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
                     best == TP_VERDICT_UNEVEN ? "steps' time" : "windows");
     add_stragglers(judged, &text);
     if (worst->rank >= 0)
-        tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
+        tp_text_add(&text, "; the longest%s, rank %" PRId64 ": ", some,
+                    worst->rank);
     else
-        tp_text_add(&text, "; the longest, %s: ", worst->path);
+        tp_text_add(&text, "; the longest%s, %s: ", some, worst->path);
     tp_text_add(&text, "%s", judged->verdict.sentence);
     judged->verdict.sentence = tp_judge_text(judged, "%s", tp_text_get(&text));
     tp_text_clear(&text);

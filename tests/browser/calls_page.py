@@ -239,7 +239,14 @@ def chart(page, finding, number, calls):
         all(call[name] == finding[name] for name in ("step", "rank", "order"))
         if finding["order"] >= 0 else
         (finding["name"] + ".").startswith(call["name"] + "."))]
-    figure = node.locator(".chart figure").filter(has_text="call by call")
+    # a checkpoint has tensors, which are no calls
+    thing = "call" if "error_out" not in calls[0] or any(
+        call["labels"]["direction"] for call in calls) else "tensor"
+    figure = node.locator(".chart figure").filter(
+        has_text=f"{thing} by {thing}")
+    check(thing == "call" or "call" not in node.inner_text().replace(
+        "These files name no calls", "").replace(" of calls", ""),
+          f"finding {number}: {node.inner_text()}")
     words = f"finding {number}, {finding['name']}"
     near = [call for call in calls if own and
             all(call[name] == own[0][name] for name in ("step", "rank")) and
@@ -250,7 +257,7 @@ def chart(page, finding, number, calls):
         check(figure.count() == 0 and node.locator(".chart p.soft").count(),
               f"{words}: no chart, and why")
         return 0
-    shown = points_of(figure, "call")
+    shown = points_of(figure, thing)
     check(set(shown) == set(wanted) and all(
         shown[at] == wanted[at] or
         abs(shown[at] - wanted[at]) <= 5.01e-5 * abs(wanted[at])
@@ -262,7 +269,8 @@ def chart(page, finding, number, calls):
     steps = {call["step"] for call in calls
              if call["name"] == own[0]["name"] and
              call["rank"] == own[0]["rank"]}
-    over = node.locator(".chart").get_by_text("of this call by step").count()
+    over = node.locator(".chart").get_by_text(
+        f"of this {thing} by step").count()
     known = [call for call in calls if call["name"] == own[0]["name"] and
              call["rank"] == own[0]["rank"] and not math.isnan(value_of(call))]
     check(over == (len(steps) > 1 and len(known) > 1),

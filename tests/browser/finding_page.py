@@ -117,6 +117,8 @@ def belongs(finding, row, traces):
         return True
     if "trace" in row and "file" in names:
         return traces[int(row["trace"])] == text_of(finding["file"])
+    if "test_per_step" in row and "name" in row and "name" in names:
+        return row["name"] == text_of(finding["name"])
     labels = LABELS + ("step", "order")
     if "rule" in names and text_of(finding["rule"]) in OF_PLACES:
         labels = [name for name in labels if name not in ("rank", "ordinal")]

@@ -97,6 +97,27 @@ Test(compare, steps_of_one_run)
     clear(&made);
 }
 
+/* A checkpoint has tensors, not calls with arguments. */
+Test(compare, checkpoints_are_told_as_tensors)
+{
+    char a[4096], b[4096];
+    struct made made;
+    testdata_path("content/whole", a, sizeof a);
+    testdata_path("content/swapped", b, sizeof b);
+    make(&made, a, b, TP_COMPARE_AUTO);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
+    cr_assert_not_null(parting);
+    cr_expect(strstr(parting->evidence, "All 12 tensors before it are equal; "
+                                        "this one differs."),
+              "%s", parting->evidence);
+    cr_expect_null(strstr(parting->evidence, "call"));
+    cr_expect_null(strstr(parting->evidence, "argument"));
+    cr_expect(strstr(parting->suggestion, "name no calls"), "%s",
+              parting->suggestion);
+    clear(&made);
+}
+
 Test(compare, a_run_with_itself)
 {
     char path[4096];

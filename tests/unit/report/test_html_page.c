@@ -272,6 +272,41 @@ Test(html_page, findings_of_checks)
     tp_html_page_clear(&page);
 }
 
+/* What the evidence names at its beginning is not named before it; what it
+ * names later, or not, is. */
+Test(html_page, a_finding_names_its_place_once)
+{
+    static const struct finding found[] = {
+        {"high", "nonfinite", "Torch.log.0 gave NaN", "", "Torch.log.0"},
+        {"high", "parting", "All calls before it are equal", "", "Torch.exp.0"},
+        {"high", "slower", "the host is in aten::add for 3 ms", "",
+         "aten::add"}};
+    static const char *const words[] = {
+        "<b>nonfinite</b> <span class=\"gist\">Torch.log.0 gave",
+        "<b>parting</b> Torch.exp.0 <span class=\"gist\">All calls",
+        "<b>slower</b> <span class=\"gist\">the host is in aten::add"};
+    const struct tp_table findings = {.name = "findings",
+                                      .columns = finding_columns,
+                                      .column_count = 5,
+                                      .rows = found,
+                                      .row_count = 3,
+                                      .row_size = sizeof *found};
+    const struct tp_html_words head = {
+        .title = "t", .tool_version = "1", .report = ""};
+    struct tp_html_page page = {.full = "dump.h5"};
+    struct tp_text html = {0};
+    cr_assert_eq(tp_html_page_add(&page, &findings, NULL), TP_OK);
+    cr_assert_eq(tp_html_page_write(&page, &head, &html, NULL), TP_OK);
+    cr_expect_not_null(strstr(tp_text_get(&html),
+                              "First: <b>nonfinite</b>: <span class=\"gist\">"
+                              "Torch.log.0 gave NaN"));
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_not_null(strstr(tp_text_get(&html), words[i]), "%s",
+                           words[i]);
+    tp_text_clear(&html);
+    tp_html_page_clear(&page);
+}
+
 Test(html_page, whole)
 {
     static const struct finding found[] = {

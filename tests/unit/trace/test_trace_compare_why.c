@@ -161,6 +161,14 @@ Test(trace_compare_why, nothing_changed)
         cr_expect_str_eq(rows[i].change, "unchanged");
         cr_expect_eq(rows[i].change_us, 0);
     }
+    /* steps are alike, and so are the parts of each */
+    const struct tp_trace *trace = &pair.base.traces[0];
+    for (size_t i = 0; i < trace->spent.count; i++) {
+        const struct tp_spent_row *row = &trace->spent.rows[i];
+        const double ns = (double)row->ns;
+        cr_expect_float_eq(row->squares * (double)trace->spent_steps, ns * ns,
+                           1e-6 * ns * ns + 1e-6, "%s", row->path);
+    }
     clear(&pair);
 }
 

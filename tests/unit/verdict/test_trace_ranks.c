@@ -178,6 +178,34 @@ Test(trace_ranks, one_late_rank)
     judged_run_clear(&it);
 }
 
+/* What to do about communication: nobody is to be looked for where all ranks
+ * are there and none waits; of two of four ranks that is not known. */
+Test(trace_ranks, advice_knows_who_waits)
+{
+    static const struct {
+        int ranks;
+        double last; /* enters */
+        const char *words;
+    } cases[] = {{4, 120, "next to none of it is waiting"},
+                 {4, 500, "waiting for the last rank: see first"},
+                 {2, 120, "may be waiting for the last rank"},
+                 {2, 500, "waiting for the last rank: see first"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct judged_run it = {0};
+        for (int rank = 0; rank < cases[i].ranks; rank++)
+            add_rank(&it, rank, now,
+                     rank + 1 == cases[i].ranks ? cases[i].last : 100);
+        finish(&it);
+        const struct tp_trace_finding *finding =
+            judged_find(&it, "communication");
+        cr_assert_not_null(finding);
+        cr_expect_eq(finding->rank, 0, "the one that waits most");
+        cr_expect(strstr(finding->suggestion, cases[i].words), "%zu: %s", i,
+                  finding->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
 /* A rank whose only step begins late is late in its collective, too: perhaps
  * the profiler began later. */
 Test(trace_ranks, one_step_that_begins_late)

@@ -362,6 +362,8 @@ Test(trace_rule_roof, optimizer)
                        "%g", finding->value);
     cr_expect(strstr(finding->evidence, "AdamW.step launches 200 kernels"),
               "%s", finding->evidence);
+    const char *end_of = strstr(finding->evidence, " in 1 step");
+    cr_expect(end_of && !end_of[strlen(" in 1 step")], "%s", finding->evidence);
     cr_expect_null(optimizer(&run, 200, 6, "multi_tensor_apply_kernel"));
     cr_expect_null(optimizer(&run, 200, 0, "vectorized_elementwise_kernel"),
                    "without gaps");

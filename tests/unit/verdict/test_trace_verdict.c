@@ -781,9 +781,28 @@ Test(trace_verdict, several_traces)
     judged_run_finish(&it);
     cr_expect_str_eq(judged_verdict(&it), "data loading");
     cr_expect(strstr(it.judged.verdict.sentence, "2 of 3 traces"));
+    cr_expect(strstr(it.judged.verdict.sentence,
+                     "; the longest of these, rank 2: "));
     cr_expect_eq(it.run.traces[0].rank, 0);
     cr_expect_eq(it.judged.verdicts[1].verdict, TP_VERDICT_GPU_BOUND);
     cr_expect_eq(judged_find(&it, "dataloader")->rank, 2); /* the worst */
+    judged_run_clear(&it);
+}
+
+/* Of all traces the longest is the longest. */
+Test(trace_verdict, traces_that_agree)
+{
+    struct judged_run it = {0};
+    static const struct recipe how = {.loader_us = 8000};
+    for (int rank = 0; rank < 2; rank++) {
+        struct trace_maker maker;
+        trace_maker_begin(&maker, rank, 2);
+        for (int i = 0; i < STEPS; i++)
+            make_step(&maker, &how, i == 0);
+        made_run_add(&it, &maker, "made.json");
+    }
+    judged_run_finish(&it);
+    cr_expect(strstr(it.judged.verdict.sentence, "; the longest, rank "));
     judged_run_clear(&it);
 }
 
