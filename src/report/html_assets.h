@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-EQDlCuiR58IXVg4Bu3OXJdEm5dejvIo4AvMO9eQmEpw="
+    "sha256-hk4CY0nTwVGOiRDU0xj35zS35KgrOiMU13qvI5jGC0s="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-0IMdjc+/5sakZ5+hX8YpJs1peRTQUnWUMpyg1MQMbds="
+    "sha256-bEhLzSw/7edfzINckWdRJVsZrkyQrX7OflvX5+I8SqQ="
 
 #endif
