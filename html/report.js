@@ -229,7 +229,7 @@ class View {
     const terms = parse(this.filter.value, this.table);
     const narrow = scope && scope.of(this.table);
     if (narrow)
-      terms.push({...narrow, lack: () => `no row is of what was chosen in the map, ${narrow.words}`});
+      terms.push({...narrow, lack: () => 'no row is of what was chosen in the map'});
     this.rows = this.table.rows.filter((row) => terms.every(({holds}) => holds(row)));
     if (this.order) {
       const {at, sign} = this.order;
@@ -251,7 +251,8 @@ class View {
         (total > rows.length ? `, the first of ${total}` : '') +
         (narrow ? `: ${narrow.words}${narrow.rest ? `, ${narrow.rest}` : ''}`
             : scope ? `: not narrowed${lack ? `, as ${lack}` : ''}` : '') +
-        (this.rows.length || !rows.length ? '' : `. None is left: ${why(terms, this.table)}.`);
+        (this.rows.length || !rows.length ? '' : `. None is left: ${why(terms, this.table)}` +
+            (total > rows.length ? '; rows behind these are not in this page.' : '.'));
   }
 
   /* To the button of a finding that led here, which is shown again. */
@@ -424,8 +425,7 @@ function narrow(to) {
   line.replaceChildren();
   if (to)
     line.append(`Findings${formats ? ', formats' : ''} and tables: only ${to.words}. `,
-        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'),
-        ...(formats ? [leadTo('formats', 'To the formats')] : []));
+        leadTo('tables', 'To the tables'), showAll(), leadTo('findings', 'To the findings'));
   else for (const tell of widened) tell();
   return narrowFindings();
 }

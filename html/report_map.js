@@ -12,6 +12,7 @@
  *                  `low` where the least is the worst, `log` where powers of ten
  *                  count, `levels` where numbers are words, from the best on:
  *                  {word, kind, means}
+ *   things         what is in its cells; `narrows`: what a click narrows to them
  *   scopeOf(cell)  what a click narrows the page to, of [{axis, name}]
  * `page` are the tools of report.js.
  */
@@ -279,8 +280,9 @@ class Heat {
         : `More colour is ${measure.low ? 'lower' : 'higher'}. `;
     this.key.append(source.cutOf && source.cutOf(measure) || cutOf(measure),
         make('span', {class: 'screen'},
-             `A cell narrows all that is below to its ${source.things}, and the findings; ` +
-             'once more, or the button of the line below, shows all again.'));
+             `A cell narrows ${source.narrows || 'findings and tables'} to its ` +
+             `${source.things}; once more, or the button of the line below, ` +
+             'shows all again.'));
     this.paper.textContent = `Coloured by ${measure.words}; rows are ` +
         `${plural(this.axes[0])}, columns ${plural(this.axes[1])}.`;
   }

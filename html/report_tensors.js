@@ -292,7 +292,7 @@ function scopeOf(tensors, wanted) {
   const words = page.map.words;
   return {
     words: words(wanted),
-    by: wanted.map(({axis}) => axis.id),
+    by: wanted.map(({axis}) => ({label: axis.id, all: page.map.plural(axis)})),
     lack: () => 'its rows are of no tensors',
     of: (table) => {
       const its = table.at.get('finding'), group = table.at.get('group');
@@ -380,6 +380,7 @@ async function map(place) {
           ? axisOf(both, 'iteration', 'iteration', {head: (name) => `it ${name}`})
           : axisOf(both, 'tensor_name', 'tensor')],
       measures: await measures(tensors, worst), things: 'tensors',
+      narrows: document.getElementById('formats') ? 'findings, formats and tables' : '',
       scopeOf: (wanted) => scopeOf(tensors, wanted)});
 }
 
@@ -497,11 +498,12 @@ function regroup(by, kinds, told, show) {
   });
   page.onScope(() => {
     const scope = page.scope(), own = before || by.value;
-    const fits = (kind) => !scope || scope.by.some((label) => kind.split('/').includes(label));
+    const of = (kind) => scope.by.filter(({label}) => kind.split('/').includes(label));
+    const fits = (kind) => !scope || of(kind).length > 0;
     const wanted = fits(own) ? own : kinds.find(fits) || own;
     before = wanted === own ? '' : own;
     told.textContent = wanted === own ? '' : `By ${wanted} while ${scope.words} is chosen: ` +
-        `what is by ${own} goes over all of that.`;
+        `by ${own} each row is over all ${of(wanted).map(({all}) => all).join(' and ')}.`;
     if (by.value === wanted) return;
     by.value = wanted;
     show();

@@ -175,6 +175,9 @@ look "tensors, names of tensors" odd_weights/report.html
 "$python" "$srcdir/tests/browser/names.py" many 7200 many_weights
 "$TPROF" tensors many_weights --output_dir many_casts --no_plots --quiet
 values many_casts
+"$python" "$srcdir/tests/browser/names.py" steps - steps_of_modules
+"$TPROF" tensors steps_of_modules --output_dir modules --no_plots --quiet
+values modules
 "$python" "$srcdir/tests/browser/names.py" many 50000 most_weights
 "$TPROF" tensors most_weights --output_dir most --no_plots --quiet
 echo "== 50 000 tensors"

@@ -9,8 +9,8 @@ extern const char *const tp_html_style[];
 extern const char *const tp_html_script[];
 
 #define TP_HTML_STYLE_HASH \
-    "sha256-EQDlCuiR58IXVg4Bu3OXJdEm5dejvIo4AvMO9eQmEpw="
+    "sha256-hk4CY0nTwVGOiRDU0xj35zS35KgrOiMU13qvI5jGC0s="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-D39xeBJL6I9LCD8NFVsPWZO+YQNJaqKSI8ox7di+99k="
+    "sha256-VptizFSNZQHEIbN9iePpYWr80zfKi25ZXQgFDe8OAcs="
 
 #endif

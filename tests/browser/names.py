@@ -82,6 +82,19 @@ def many(count, folder):
     model(folder, header, data)
 
 
+def steps(_, folder):
+    """Checkpoints of three iterations whose names have modules, no layers."""
+    for step in (10, 20, 30):
+        header, data = {}, b""
+        for number, name in enumerate(("embed", "stem.conv", "head")):
+            for part in ("weight", "bias"):
+                header[f"{name}.{part}"] = {
+                    "dtype": "F32", "shape": [4],
+                    "data_offsets": [len(data), len(data) + 16]}
+                data += struct.pack("<4f", 0.1, 0.7, -0.3, step + number)
+        model(os.path.join(folder, f"iter_{step:07d}"), header, data)
+
+
 def weights(_, folder):
     header, data = {}, b""
     for number, name in enumerate(NAMES):
@@ -141,5 +154,6 @@ def dump(source, folder):
 
 if __name__ == "__main__":
     kinds = {"tensors": tensors, "weights": weights, "many": many,
+             "steps": steps,
              "scripts": scripts, "dump": dump}
     kinds[sys.argv[1]](*sys.argv[2:])

@@ -7,20 +7,20 @@ from driver import check
 
 ROWS_MOST = 5000  # of tables whose filters are tried: each reads all rows
 
-# of an open table: its columns, and of a numeric one the values it has
+# of a table: its columns, the first value of each and in how many rows it is
 COLUMNS = """async name => {
   const node = document.querySelector(`script[data-rows="${name}"]`);
   const bytes = Uint8Array.from(atob(node.textContent.trim()),
                                 c => c.charCodeAt(0));
   const table = await new Response(new Blob([bytes]).stream()
       .pipeThrough(new DecompressionStream('deflate'))).json();
-  const values = i => table.rows.map(row => row[i]);
-  return {rows: table.rows.length, columns: table.columns.map(
-      (column, i) => ({...column, values: [...new Set(values(i))].slice(0, 40),
-          first: values(i)[0], count: values(i).filter(
-              value => value !== null &&
-                  String(value) === String(values(i)[0])).length,
-          blank: values(i).every(value => value === null || value === '')}))};
+  return {total: table.total, rows: table.rows.length,
+      columns: table.columns.map((column, i) => {
+        const values = table.rows.map(row => row[i]), first = values[0];
+        return {...column, first, count: values.filter(value =>
+            value !== null && String(value) === String(first)).length,
+            blank: values.every(value => value === null || value === '')};
+      })};
 }"""
 
 
@@ -59,10 +59,13 @@ def filters(page, name, table):
           f"{name}: {both!r}: {told}")
     told = status(page, name, "No_such_label = 1")
     names = [one["name"] for one in table["columns"]]
-    said = re.search(r"no label `No_such_label`; there are: (.*?)\.$", told)
+    said = re.search(r"no label `No_such_label`; there are: ([^;]*?)"
+                     r"(; rows behind these are not in this page)?\.$", told)
     check(rows(told) == 0 and said and set(re.sub(
         r" and \d+ more$", "", said[1]).split(", ")) <= set(names),
         f"{name}: an unknown label: {told}")
+    check(bool(said and said[2]) == (table["total"] > table["rows"]),
+          f"{name}: it says whether rows are cut: {told}")
     if label != label.upper():
         told = status(page, name, f"{label.upper()}={value}")
         check(rows(told) == 0 and f"no label `{label.upper()}`; there is "

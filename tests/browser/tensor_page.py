@@ -248,6 +248,29 @@ def narrowed(page, file):
         "Show all").is_visible(), "and no button for that")
 
 
+def members(page, file):
+    """Where no group is by a label of the cell, those with its tensors stay."""
+    heads = page.locator("#map h2").inner_text()
+    if heads != "Map: modules over iterations":
+        return
+    page.locator(".map td button").first.click()
+    module = page.locator(".map tbody th").first.get_attribute("title")
+    mine = [row for row in file["tensors"][:]
+            if text_of(row["module"]) == module]
+    for name in ("quantization_groups", "recommendations"):
+        view = f'details[data-table="{name}"]'
+        page.eval_on_selector(view, "node => { node.open = true; }")
+        page.wait_for_selector(f"{view} [role=status]")
+        told = page.inner_text(f"{view} [role=status]")
+        wanted = sum(any(all(row[label] == tensor[label] for label in text_of(
+            row["group_by"]).split("/")) for tensor in mine)
+            for row in file[name][:])
+        check(told.startswith(f"{wanted} of {len(file[name])} ") and
+              "with all its other tensors" in told and
+              0 < wanted < len(file[name]), f"{name}: {told}, not {wanted}")
+        print(f"{name}: {told}")
+
+
 def distribution(page, file):
     """The first finding: elements at and before, as many as the tensor has."""
     finding = file["findings"][0]
@@ -333,6 +356,7 @@ def main(browser):
         page.wait_for_selector("#formats-view tbody td")
         cut(page, file)
         losses(page, file)
+        members(page, file)
         if len(file["findings"]) == 0:
             return
         page.wait_for_selector(".chart path.before")
