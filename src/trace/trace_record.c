@@ -83,7 +83,8 @@ int tp_trace_record_compare(const void *left, const void *right)
  * refused it may give now. */
 static bool reuse(struct tp_trace_record *known, struct tp_trace_record *record)
 {
-    if (known->status == TP_E_IO || known->size != record->size || known->modified != record->modified)
+    if (known->status == TP_E_IO || known->size != record->size ||
+        known->modified != record->modified)
         return false;
     known->path = record->path;
     known->named = record->named;
