@@ -320,7 +320,9 @@ enum tp_status tp_state_image_write(const char *path,
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
-    /* the library prints its own account of what fails otherwise */
+    /* its exit handler closes files once more, and crashes on one that could
+     * not be written; and it prints its own account of what fails */
+    H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
     enum tp_status status = TP_OK;

@@ -24,7 +24,7 @@
  */
 
 /* Version of the parts and of their words. */
-enum { TP_STATE_SCHEMA = 2 };
+enum { TP_STATE_SCHEMA = 3 };
 
 /* Writes the file, aside and renamed. TP_E_IO, TP_E_MEMORY. One thread. */
 enum tp_status tp_state_image_write(const char *path,

@@ -86,6 +86,7 @@ static const struct tp_state_member file_members[] = {
     FILE_HAS(SIZE, dims_keep),      FILE_HAS(FLAG, ignored),
     FILE_HAS(FLAG, empty),          FILE_HAS(FLAG, taken),
     FILE_HAS(FLAG, indexed),        FILE_HAS(FLAG, lone),
+    FILE_HAS(FLAG, refused),
 };
 
 #define SKIPPED(kind, member)                                            \

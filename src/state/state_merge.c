@@ -3,9 +3,9 @@
  * Merging is joining: records of one file each are the same whoever read the
  * file, so that those of all states, sorted, give the run that one reading of
  * all files would have given. A file is told from another of the same path, of
- * another node, by its size and by the digest of its time and numbers. Ties of
- * such files are in the order of these, so that the order of the states does
- * not show.
+ * another node, by its size and by the digest of its numbers, not by its time,
+ * which copies do not keep. Ties of such files are in the order of these, so
+ * that the order of the states does not show.
  *
  * States are sorted already, so pairs of them are merged until one is left;
  * parts that are of different folders are only put one behind the other. A heap
@@ -114,13 +114,20 @@ enum tp_status tp_state_merge_read(struct tp_state_merge *merge,
     return status;
 }
 
-static int compare_records(const void *left, const void *right)
+static int compare_records(const struct tp_record *a, const struct tp_record *b)
 {
-    const struct tp_record *a = left, *b = right;
     int order = strcmp(a->path, b->path);
     if (order == 0)
         order = (a->size > b->size) - (a->size < b->size);
     return order ? order : tp_digest_compare(&a->digest, &b->digest);
+}
+
+/* Of copies, the last to be written goes first. */
+static int order_copies(const struct tp_record *a, const struct tp_record *b)
+{
+    const int order = compare_records(a, b);
+    return order ? order
+                 : (b->modified > a->modified) - (b->modified < a->modified);
 }
 
 /* What was found of the files, each sentence once. */
@@ -149,7 +156,7 @@ struct sequence {
 static int compare_sequences(const void *left, const void *right)
 {
     const struct sequence *a = left, *b = right;
-    return compare_records(*a->first, *b->first);
+    return order_copies(*a->first, *b->first);
 }
 
 /* Merges two neighbours to `into`. */
@@ -158,12 +165,12 @@ static void merge_two(const struct sequence *a, const struct sequence *b,
 {
     size_t i = 0, k = 0;
     /* parts that are of different folders stand one behind the other */
-    if (compare_records(a->first[a->count - 1], *b->first) <= 0)
+    if (order_copies(a->first[a->count - 1], *b->first) <= 0)
         i = a->count;
     memcpy(into, a->first, i * sizeof *into);
     into += i;
     while (i < a->count && k < b->count)
-        *into++ = compare_records(a->first[i], b->first[k]) <= 0
+        *into++ = order_copies(a->first[i], b->first[k]) <= 0
                       ? a->first[i++]
                       : b->first[k++];
     memcpy(into, a->first + i, (a->count - i) * sizeof *into);

@@ -118,6 +118,7 @@ static enum tp_status join_lists(const struct tp_record *parts, size_t count,
         rows += parts[i].row_count;
         skipped += parts[i].skipped_count;
         changed = changed || parts[i].changed;
+        into->refused = into->refused || parts[i].refused;
     }
     into->rows = calloc(rows + 1, sizeof *into->rows);
     into->skipped = calloc(skipped + 1, sizeof *into->skipped);

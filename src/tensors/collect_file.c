@@ -25,13 +25,15 @@ static bool is_expected(const struct tp_collector *c, const char *path)
 
 /* Any other file counts when it carries a magic; of zip archives only those
  * that open as torch's are ours. */
-static bool carries_magic(const char *path)
+static bool carries_magic(struct tp_record *record)
 {
     unsigned char head[TP_FORMAT_HEAD];
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(record->path, "rb");
+    record->refused = !file;
     if (!file)
         return false;
     size_t length = fread(head, 1, sizeof head, file);
+    record->refused = ferror(file) != 0;
     fclose(file);
     const struct tp_format *format = tp_format_by_content(head, length);
     return format && !format->any_content;
@@ -340,7 +342,7 @@ void tp_collect_file(struct tp_collector *c, size_t index,
     const struct tp_found *found = &c->run->files.files[index];
     struct tp_tensor_file *file = &c->workers[number].file;
     bool expected = is_expected(c, found->path);
-    if (!expected && !claimed && !carries_magic(found->path)) {
+    if (!expected && !claimed && !carries_magic(result)) {
         result->ignored = true;
         return;
     }

@@ -3,7 +3,8 @@
  * Records of files, and which of an earlier run still hold. A file is the same
  * when its size and the time of its last write are: what make, rsync and backup
  * programs trust, and a stat that finding files does anyway. To compare content
- * would cost the reading that is to be spared.
+ * would cost the reading that is to be spared. What the system refused is read
+ * again, since rights, disks and servers change without a file.
  *
  * Units (an index, a pattern, metadata of a distributed checkpoint) have rows
  * whose bytes are in other files, so one changed file undoes the unit and all
@@ -125,6 +126,7 @@ enum tp_status tp_record_skip(struct tp_records *records,
                 record->skipped_count + 1, sizeof *record->skipped,
                 err) != TP_OK)
         return TP_E_MEMORY;
+    record->refused = record->refused || skip->code == TP_E_IO;
     record->skipped[record->skipped_count++] =
         (struct tp_skipped){.file = file,
                             .path = path,
@@ -139,7 +141,6 @@ void tp_record_seal(struct tp_record *record)
 {
     struct tp_digest digest = {{0, 0}};
     tp_digest_number(&digest, record->size);
-    tp_digest_number(&digest, (uint64_t)record->modified);
     for (size_t i = 0; i < record->row_count; i++) {
         const struct tp_row *row = &record->rows[i];
         tp_digest_number(&digest, row->place);
@@ -228,7 +229,8 @@ static void compare_files(struct tp_records *known,
                     reused->first_gone = its->path;
                 continue;
             }
-            its->done = its->done && its->size == records->items[i].size &&
+            its->done = its->done && !its->refused &&
+                        its->size == records->items[i].size &&
                         its->modified == records->items[i].modified;
         }
     }

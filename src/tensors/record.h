@@ -46,6 +46,7 @@ struct tp_record {
     /* of a part of a file that a process of a team read (tensors/claims.h): */
     size_t part, parts; /* which of how many; parts 0: it is a whole file  */
     bool changed;       /* the file did meanwhile                          */
+    bool refused; /* the system did not give all of it: it may next time   */
 };
 
 /* Records by path. All-zero bytes, with an arena, are none. */
@@ -83,7 +84,8 @@ enum tp_status tp_record_skip(struct tp_records *records,
                               struct tp_record *record, const char *file,
                               const struct tp_skip *skip, struct tp_error *err);
 
-/* Sets the digest, from the content of the record. */
+/* Sets the digest, from the content of the record: the same for copies of a
+ * file, whenever they were written. */
 void tp_record_seal(struct tp_record *record);
 
 /* Indices to keep of an axis of a file with so many tensors, in a run of so

@@ -60,7 +60,6 @@ enum tp_status tp_trace_record_seal(struct tp_trace_record *record,
     struct tp_digest digest = {{0, 0}};
     struct tp_text bytes = {0};
     enum tp_status status = TP_OK;
-    tp_digest_number(&digest, (uint64_t)record->modified);
     tp_digest_number(&digest, record->status);
     tp_digest_text(&digest, record->reason);
     if (record->status == TP_OK)
@@ -80,10 +79,12 @@ int tp_trace_record_compare(const void *left, const void *right)
     return order ? order : tp_digest_compare(&a->digest, &b->digest);
 }
 
-/* Takes what is known of the file, if it is the same one. */
+/* Takes what is known of the file, if it is the same one; what the system
+ * refused it may give now. */
 static bool reuse(struct tp_trace_record *known, struct tp_trace_record *record)
 {
-    if (known->size != record->size || known->modified != record->modified)
+    if (known->status == TP_E_IO || known->size != record->size ||
+        known->modified != record->modified)
         return false;
     known->path = record->path;
     known->named = record->named;

@@ -61,6 +61,17 @@ tprof-analyze merge node1.s node0.s node1.s --no_plots --output_dir draw > text
 sed -n '/^Merged$/,$p' text | tail -n +2
 rows draw/summary.h5
 
+# a copy of it that has another time
+mkdir -p node2/d
+must cp node0/d/tensor.pt node2/d/
+touch -d 2020-01-01 node2/d/tensor.pt
+(cd node2 && keep ../node2.s d)
+tprof-analyze merge node2.s node1.s node0.s --no_plots --output_dir draw > text
+sed -n '/^Merged$/,$p' text | tail -n +2
+mv draw copies
+tprof-analyze merge node0.s node1.s node2.s --no_plots --output_dir draw > text
+same copies draw
+
 # what cannot be merged
 keep ceil.s d/mxfp8 --mx_scale ceil
 tprof-analyze merge bf16.s ceil.s

@@ -30,7 +30,7 @@ head -c 100 good > s
 refuse
 : > s
 refuse
-sed 's/schema 2/schema 1/' good > s
+sed 's/schema 3/schema 2/' good > s
 refuse
 cp good s
 printf x | dd of=s bs=1 seek=3000 conv=notrunc status=none

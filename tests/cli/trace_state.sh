@@ -72,6 +72,17 @@ keep a.s d/cpu
 keep b.s d/ranks
 check folders named a.s "${parts[@]}" b.s part1.s
 
+# copies that have other times
+for n in 0 1; do
+    mkdir -p node$n
+    must cp d/ranks/rank2.json.gz node$n/
+    touch -d 202$n-01-01 node$n/rank2.json.gz
+    (cd node$n && keep ../node$n.s rank2.json.gz)
+done
+tprof-analyze merge node0.s node1.s --no_plots --output_dir draw > text
+sed -n '/^Merged$/,$p' text | tail -n +2
+rm -r draw
+
 # a rank alone is played as if it was alone, with a state or not
 tprof-analyze trace d/ranks/rank2.json.gz --no_plots --output_dir draw > text
 mv draw lone

@@ -33,7 +33,7 @@ for length in $(seq 0 1024 "$size") $((size - 1)); do
     blocks=$((blocks + 1))
 done
 [ $blocks -gt 5 ] && echo "cut at every block"
-sed 's/schema 2/schema 1/' good > s
+sed 's/schema 3/schema 2/' good > s
 analyse
 cp good s
 printf x | dd of=s bs=1 seek=3000 conv=notrunc status=none

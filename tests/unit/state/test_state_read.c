@@ -170,7 +170,7 @@ Test(state_read, refuses_another_version_and_what_is_none, .init = make_folder,
     size_t size;
     make_state("case_ranks", first);
     char *bytes = read_bytes(first, &size);
-    char *schema = strstr(bytes, "schema 2\n");
+    char *schema = strstr(bytes, "schema 3\n");
     cr_assert(schema);
     schema[7] = '7';
     write_bytes(second, bytes, size);
