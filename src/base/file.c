@@ -122,13 +122,15 @@ void tp_file_remove_tree(const char *path)
     }
 }
 
-void tp_file_remove_abandoned(const char *folder)
+/* Those whose names begin so. */
+static void remove_abandoned(const char *folder, const char *begin)
 {
     DIR *stream = opendir(folder);
     if (!stream)
         return;
     for (const struct dirent *entry; (entry = readdir(stream));) {
-        if (tp_file_is_abandoned(entry->d_name)) {
+        if (strncmp(entry->d_name, begin, strlen(begin)) == 0 &&
+            tp_file_is_abandoned(entry->d_name)) {
             char *path = tp_file_join(folder, entry->d_name);
             if (path)
                 tp_file_remove_tree(path);
@@ -136,6 +138,25 @@ void tp_file_remove_abandoned(const char *folder)
         }
     }
     closedir(stream);
+}
+
+void tp_file_remove_abandoned(const char *folder)
+{
+    remove_abandoned(folder, ".");
+}
+
+void tp_file_remove_abandoned_of(const char *path)
+{
+    const char *name = tp_file_base_name(path);
+    const size_t length = (size_t)(name - path), room = strlen(name) + 3;
+    char *folder = length ? strndup(path, length) : strdup(".");
+    char *begin = malloc(room);
+    if (begin)
+        snprintf(begin, room, ".%s.", name);
+    if (folder && begin)
+        remove_abandoned(folder, begin);
+    free(folder);
+    free(begin);
 }
 
 /* A full disk may only show when the bytes are pushed out. */

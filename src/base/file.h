@@ -35,6 +35,10 @@ bool tp_file_is_abandoned(const char *name);
  */
 void tp_file_remove_abandoned(const char *folder);
 
+/* The same for what was to become the file of this path, or one whose name
+ * begins with its. */
+void tp_file_remove_abandoned_of(const char *path);
+
 /* Removes a file, or a folder with all that is in it. What cannot be removed
  * is left. */
 void tp_file_remove_tree(const char *path);

@@ -105,6 +105,7 @@ static enum tp_status nothing_found(const struct tp_tensor_session *s,
     for (size_t i = 0; i < run->skipped_count && i < TP_MOST_ON_STDOUT; i++)
         tp_print_warning(s->frame.options, "%s%s%s", first[i].file,
                          first[i].file[0] ? ": " : "", first[i].reason);
+    tp_kept_failed(&s->kept, TP_E_NOT_FOUND);
     struct tp_text suffixes = {0};
     tp_format_suffixes(&suffixes);
     enum tp_status status =
@@ -135,6 +136,8 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
             tp_scripts_read(s->frame.options, s->frame.pool, &s->scripts, err);
     if (status == TP_OK)
         status = collect(s, err);
+    if (status == TP_E_INTERRUPTED)
+        tp_kept_failed(&s->kept, status);
     if (status == TP_OK && over.length)
         tp_run_note(&s->run, "%s", tp_text_get(&over));
     if (status == TP_OK && s->run.row_count + s->run.aside_count == 0)

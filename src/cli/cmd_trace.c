@@ -153,6 +153,7 @@ static enum tp_status nothing_found(const struct tp_trace_session *s,
         tp_print_warning(s->frame.options, "%s", tp_text_get(&text));
         tp_text_clear(&text);
     }
+    tp_kept_traces_failed(&s->kept, TP_E_NOT_FOUND);
     return tp_fail(err, TP_E_NOT_FOUND, -1,
                    "no trace found in %s: looked for files that end in "
                    ".json, .json.gz or .json.tmp and hold traceEvents, as "
@@ -170,6 +171,8 @@ static enum tp_status read_traces(void *session, struct tp_error *err)
     if (status == TP_OK)
         status =
             collect(s, options->inputs, options->input_count, &s->run, err);
+    if (status == TP_E_INTERRUPTED)
+        tp_kept_traces_failed(&s->kept, status);
     if (options->world && options->world->rank > 0)
         return status;
     if (status == TP_OK && s->run.trace_count == 0)

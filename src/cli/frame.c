@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text_wrap.h"
+#include "cli/journal.h"
 #include "config.h"
 #include "mpi/world_open.h"
 #include "report/hdf5.h"
@@ -330,6 +331,8 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
         status = confine(frame, writes, &made, err);
     if (status == TP_OK && writes)
         status = tp_output_recover(frame->options, err);
+    if (status == TP_OK && writes)
+        tp_journal_recover(frame->options);
     if (status == TP_OK)
         status =
             tp_pool_new(tp_options_jobs(frame->options), &frame->pool, err);

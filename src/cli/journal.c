@@ -67,13 +67,16 @@ static void tell_all(const struct tp_options *options, const char *when)
     tp_found_clear(&list);
 }
 
+void tp_journal_recover(const struct tp_options *options)
+{
+    tell_all(options, " in an earlier run");
+}
+
 void tp_journal_open(struct tp_journal *journal,
                      const struct tp_options *options)
 {
     *journal = (struct tp_journal){.options = options, .fd = -1};
     pthread_mutex_init(&journal->lock, NULL);
-    if (options->world->rank == 0)
-        tell_all(options, " in an earlier run");
 }
 
 /* A process that cannot write it reads all the same. */

@@ -19,9 +19,13 @@ struct tp_journal {
     bool begun;
 };
 
-/* Rank 0 says first what processes of an earlier run read when they were
- * killed. The output directory of rank 0 is there; the others make nothing
- * before they read. */
+/* Says what processes of an earlier run were reading when they were killed, and
+ * removes their journals: for rank 0, or a run without others, while no process
+ * of its own reads. The output directory is there. */
+void tp_journal_recover(const struct tp_options *options);
+
+/* The output directory of rank 0 is there; the others make nothing before they
+ * read. */
 void tp_journal_open(struct tp_journal *journal,
                      const struct tp_options *options);
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/option_shape.h"
@@ -43,8 +44,18 @@ static struct tp_state_header header_of(const struct tp_kept *kept, bool whole)
 static bool is_there(const struct tp_kept *kept, bool whole)
 {
     return whole && kept->known.whole && kept->reused.read == 0 &&
-           kept->reused.gone == 0 &&
+           kept->reused.gone == 0 && kept->reused.hidden == 0 &&
            strcmp(kept->known.roots, tp_text_get(&kept->roots)) == 0;
+}
+
+/* Whether there are files of ours. */
+static bool has_files(const struct tp_records *records)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        if (!records->items[i].ignored)
+            return true;
+    }
+    return false;
 }
 
 static enum tp_status keep(void *context, const struct tp_records *records,
@@ -52,15 +63,22 @@ static enum tp_status keep(void *context, const struct tp_records *records,
 {
     struct tp_kept *kept = context;
     const struct tp_state_header header = header_of(kept, whole);
-    if (is_there(kept, whole))
+    enum tp_status status = TP_OK;
+    kept->file.left = !has_files(records);
+    if (kept->file.left)
         return TP_OK;
-    enum tp_status status = tp_state_write(tp_text_get(&kept->path), &header,
-                                           records, &kept->memo, err);
-    if (status != TP_OK)
+    if (!is_there(kept, whole))
+        status = tp_state_write(tp_text_get(&kept->path), &header, records,
+                                &kept->memo, err);
+    if (status != TP_OK) {
         tp_while(err, "keeping the state");
-    else if (whole)
+        return status;
+    }
+    if (whole)
         tp_state_drop_sides(kept->options->state);
-    return status;
+    kept->file.written = true;
+    kept->file.files = records->count;
+    return TP_OK;
 }
 
 /* A state of nothing. */
@@ -68,7 +86,49 @@ static enum tp_status write_first(struct tp_kept *kept, struct tp_error *err)
 {
     const struct tp_records none = {.items = NULL};
     const struct tp_state_header header = header_of(kept, false);
+    kept->file.made = true;
     return tp_state_write(kept->options->state, &header, &none, NULL, err);
+}
+
+enum tp_status tp_kept_lock(const char *path, struct tp_lock *lock,
+                            struct tp_error *err)
+{
+    const enum tp_status status = tp_lock_take(path, lock, err);
+    if (status == TP_OK)
+        tp_file_remove_abandoned_of(path);
+    return status;
+}
+
+void tp_kept_end(const struct tp_options *options,
+                 const struct tp_kept_file *file, struct tp_lock *lock)
+{
+    struct tp_found_list sides = {0};
+    if (file->made && !file->written &&
+        tp_state_find_sides(options->state, &sides, NULL) == TP_OK &&
+        sides.count == 0)
+        unlink(options->state);
+    tp_found_clear(&sides);
+    tp_lock_give(lock);
+}
+
+void tp_kept_advise(struct tp_error *err, const char *path)
+{
+    struct tp_text shown = {0};
+    if (err->code != TP_E_DAMAGED && err->code != TP_E_USAGE &&
+        err->code != TP_E_UNSUPPORTED)
+        return;
+    const struct tp_error why = *err;
+    tp_text_printable(&shown, path);
+    if (why.code == TP_E_UNSUPPORTED) /* it may be anything */
+        tp_fail(err, why.code, why.offset, "%s; name another --state",
+                why.message);
+    else
+        tp_fail(err, why.code, why.offset,
+                why.code == TP_E_DAMAGED
+                    ? "%s; delete %s to begin anew"
+                    : "%s; name another --state, or delete %s to begin anew",
+                why.message, tp_text_get(&shown));
+    tp_text_clear(&shown);
 }
 
 void tp_kept_path(const struct tp_options *options, struct tp_text *path)
@@ -84,7 +144,7 @@ static enum tp_status read_known(struct tp_kept *kept, struct tp_error *err)
 {
     struct tp_error failure = {.code = TP_OK};
     const char *path = kept->options->state;
-    enum tp_status status = tp_lock_take(path, &kept->lock, &failure);
+    enum tp_status status = tp_kept_lock(path, &kept->lock, &failure);
     if (status == TP_OK)
         status = tp_state_fold(path, &failure);
     if (status == TP_OK)
@@ -96,6 +156,7 @@ static enum tp_status read_known(struct tp_kept *kept, struct tp_error *err)
                                    kept->known.options, "the state", &failure);
     if (status != TP_OK && !failure.file[0])
         tp_error_in_file(&failure, path);
+    tp_kept_advise(&failure, failure.file);
     if (status != TP_OK && err)
         *err = failure;
     return status;
@@ -159,6 +220,48 @@ void tp_reused_text(const struct tp_reused *reused, const char *state,
         tp_text_printable(text, reused->first_gone);
         tp_text_add(text, "\n");
     }
+    if (reused->hidden) {
+        tp_text_add(text, "  ");
+        add_count(text, reused->hidden, "file");
+        tp_text_add(text,
+                    " not met and left out: elsewhere than this run looked, or "
+                    "in a folder that cannot be read. First: ");
+        tp_text_printable(text, reused->first_hidden);
+        tp_text_add(text, "\n");
+    }
+}
+
+void tp_kept_file_failed(const struct tp_options *options,
+                         const struct tp_kept_file *file,
+                         const struct tp_reused *reused, enum tp_status status)
+{
+    struct tp_text text = {0};
+    tp_text_printable(&text, options->state);
+    if (status == TP_E_INTERRUPTED && file->written && options->world)
+        tp_text_add(&text, ": what was read is kept, here and beside it; the "
+                           "same command goes on from there");
+    else if (status == TP_E_INTERRUPTED && file->written)
+        tp_text_add(&text,
+                    ": what was read of %zu file%s is kept; the same command "
+                    "goes on from there",
+                    file->files, file->files == 1 ? "" : "s");
+    else if (status == TP_E_NOT_FOUND && file->left &&
+             reused->gone + reused->hidden)
+        tp_text_add(&text,
+                    ": left as it is, since nothing was found to read; of its "
+                    "files %zu are no longer there, and %zu were not met",
+                    reused->gone, reused->hidden);
+    else
+        text.failed = true;
+    if (!text.failed)
+        tp_print_warning(options, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+}
+
+void tp_kept_failed(const struct tp_kept *kept, enum tp_status status)
+{
+    if (kept->options)
+        tp_kept_file_failed(kept->options, &kept->file, &kept->reused, status);
 }
 
 void tp_kept_text(const struct tp_kept *kept, struct tp_text *text)
@@ -180,7 +283,7 @@ void tp_kept_clear(struct tp_kept *kept)
     if (kept->options)
         tp_memo_clear(&kept->memo);
     tp_state_clear(&kept->known);
-    tp_lock_give(&kept->lock);
+    tp_kept_end(kept->options, &kept->file, &kept->lock);
     tp_text_clear(&kept->shape);
     tp_text_clear(&kept->roots);
     tp_text_clear(&kept->path);

@@ -22,7 +22,7 @@ static bool is_there(const struct tp_kept_traces *kept,
                      const struct tp_trace_records *records)
 {
     return kept->known.whole && kept->reused.read == 0 &&
-           kept->reused.gone == 0 &&
+           kept->reused.gone == 0 && kept->reused.hidden == 0 &&
            strcmp(kept->known.roots, tp_text_get(&kept->roots)) == 0 &&
            is_same_said(&kept->known.records.said, &records->said);
 }
@@ -35,21 +35,38 @@ static struct tp_state_header header_of(const struct tp_kept_traces *kept,
                                     .whole = whole};
 }
 
+/* How many were read. */
+static size_t files_of(const struct tp_trace_records *records)
+{
+    size_t files = 0;
+    for (size_t i = 0; i < records->count; i++)
+        files += records->items[i].done && !records->items[i].elsewhere;
+    return files;
+}
+
 static enum tp_status keep(void *context,
                            const struct tp_trace_records *records, bool whole,
                            struct tp_error *err)
 {
     struct tp_kept_traces *kept = context;
     const struct tp_state_header header = header_of(kept, whole);
-    if (whole && is_there(kept, records))
+    enum tp_status status = TP_OK;
+    const size_t files = files_of(records);
+    kept->file.left = files == 0;
+    if (kept->file.left)
         return TP_OK;
-    enum tp_status status =
-        tp_trace_state_write(tp_text_get(&kept->path), &header, records, err);
-    if (status != TP_OK)
+    if (!whole || !is_there(kept, records))
+        status = tp_trace_state_write(tp_text_get(&kept->path), &header,
+                                      records, err);
+    if (status != TP_OK) {
         tp_while(err, "keeping the state");
-    else if (whole)
+        return status;
+    }
+    if (whole)
         tp_state_drop_sides(kept->options->state);
-    return status;
+    kept->file.written = true;
+    kept->file.files = files;
+    return TP_OK;
 }
 
 /* A state of what is known by now. */
@@ -68,9 +85,10 @@ static enum tp_status read_known(struct tp_kept_traces *kept,
     struct tp_error failure = {.code = TP_OK};
     const char *path = kept->options->state;
     size_t sides = 0;
-    enum tp_status status = tp_lock_take(path, &kept->lock, &failure);
+    enum tp_status status = tp_kept_lock(path, &kept->lock, &failure);
     if (status == TP_OK)
         status = tp_trace_state_read(path, &kept->known, &failure);
+    kept->file.made = status == TP_E_NOT_FOUND;
     if (status == TP_E_NOT_FOUND)
         return write_known(kept, err);
     if (status == TP_OK)
@@ -85,6 +103,7 @@ static enum tp_status read_known(struct tp_kept_traces *kept,
     }
     if (status != TP_OK && !failure.file[0])
         tp_error_in_file(&failure, path);
+    tp_kept_advise(&failure, failure.file);
     if (status != TP_OK && err)
         *err = failure;
     return status;
@@ -112,6 +131,13 @@ enum tp_status tp_kept_traces_open(const struct tp_options *options,
                                                         : TP_OK;
 }
 
+void tp_kept_traces_failed(const struct tp_kept_traces *kept,
+                           enum tp_status status)
+{
+    if (kept->options)
+        tp_kept_file_failed(kept->options, &kept->file, &kept->reused, status);
+}
+
 void tp_kept_traces_text(const struct tp_kept_traces *kept,
                          struct tp_text *text)
 {
@@ -122,7 +148,7 @@ void tp_kept_traces_text(const struct tp_kept_traces *kept,
 void tp_kept_traces_clear(struct tp_kept_traces *kept)
 {
     tp_trace_state_clear(&kept->known);
-    tp_lock_give(&kept->lock);
+    tp_kept_end(kept->options, &kept->file, &kept->lock);
     tp_text_clear(&kept->shape);
     tp_text_clear(&kept->roots);
     tp_text_clear(&kept->path);

@@ -3,6 +3,7 @@
 #define TP_CLI_KEEP_TRACES_H
 
 #include "base/lock.h"
+#include "cli/keep_state.h"
 #include "cli/options.h"
 #include "state/trace_state.h"
 #include "trace/trace_run.h"
@@ -19,6 +20,7 @@ struct tp_kept_traces {
     struct tp_text path; /* where this process keeps what it reads         */
     struct tp_reused reused;
     struct tp_trace_keeper keeper;
+    struct tp_kept_file file;
 };
 
 /*
@@ -32,6 +34,10 @@ enum tp_status tp_kept_traces_open(const struct tp_options *options,
                                    struct tp_trace_run *run,
                                    struct tp_kept_traces *kept,
                                    struct tp_error *err);
+
+/* As tp_kept_failed. */
+void tp_kept_traces_failed(const struct tp_kept_traces *kept,
+                           enum tp_status status);
 
 /* Says what was known and what was read. */
 void tp_kept_traces_text(const struct tp_kept_traces *kept,

@@ -5,13 +5,11 @@
  * packed numbers and axes of rows, nearly all of it, are contiguous, and read
  * to where they stay; the rest, which says the same again and again, is one
  * deflated chunk each. Where a part lies is known, so that a file is read in
- * one pass, with the CRC-32 of all of it, by as many threads as there are
- * states.
+ * one pass, with the CRC-32 of all of it, a state by each thread.
  *
  * Reading by HDF5 took three passes, one for a checksum, which the library does
  * not have of contiguous data, one of its own, and a copy, in one thread. A
- * mapped file would need none, but ends the process when the disk fails or the
- * file is cut.
+ * mapped file would need none, but ends the process when it is cut.
  */
 #include "state/state_image.h"
 
@@ -320,8 +318,8 @@ enum tp_status tp_state_image_write(const char *path,
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
-    /* its exit handler closes files once more, and crashes on one that could
-     * not be written; and it prints its own account of what fails */
+    /* its exit handler crashes on a file that could not be written, and it
+     * prints its own account of what fails */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
@@ -578,6 +576,8 @@ static enum tp_status read_file(struct input *in, struct tp_state_image *image)
     const ssize_t got = pread(in->fd, block, BLOCK, 0);
     if (got < 0 || fstat(in->fd, &info) != 0)
         return tp_fail_errno(in->err, "cannot read it");
+    if (got == 0) /* as mktemp makes it */
+        return tp_fail(in->err, TP_E_NOT_FOUND, 0, "an empty file: no state");
     enum tp_status status = check_block(block, image->traces, in->err);
     if (status != TP_OK)
         return status;

@@ -41,8 +41,8 @@ void tp_state_image_counts(const char *path, size_t *rows, size_t *files);
 
 /*
  * Reads a file; what rows point to goes to the arena. TP_E_NOT_FOUND: it is not
- * there. TP_E_UNSUPPORTED: it is no state, or one of other inputs, of another
- * version or layout; TP_E_DAMAGED: it is cut off or changed. TP_E_IO,
+ * there, or empty. TP_E_UNSUPPORTED: it is no state, or one of other inputs, of
+ * another version or layout; TP_E_DAMAGED: it is cut off or changed. TP_E_IO,
  * TP_E_MEMORY.
  */
 enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,

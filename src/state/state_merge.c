@@ -44,8 +44,8 @@ static void load_state(void *context, size_t index, unsigned worker)
             TP_OK &&
         !state->whole) {
         tp_fail(err, TP_E_UNSUPPORTED, -1,
-                "the run that wrote this state did not come to its end: give "
-                "it the same command, and it goes on");
+                "the run that wrote this state did not come to its end, or is "
+                "under way: the same command goes on");
         tp_error_in_file(err, path);
     }
 }

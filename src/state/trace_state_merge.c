@@ -20,8 +20,8 @@ static enum tp_status read_one(struct tp_trace_merge *merge, const char *path,
     if (status != TP_OK || state->whole)
         return status;
     tp_fail(err, TP_E_UNSUPPORTED, -1,
-            "the run that wrote this state did not come to its end: give it "
-            "the same command, and it goes on");
+            "the run that wrote this state did not come to its end, or is "
+            "under way: the same command goes on");
     tp_error_in_file(err, path);
     return TP_E_UNSUPPORTED;
 }

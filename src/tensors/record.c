@@ -225,8 +225,7 @@ static void compare_files(struct tp_records *known,
                 break;
             if (order < 0) {
                 its->done = false;
-                if (reused->gone++ == 0)
-                    reused->first_gone = its->path;
+                tp_reused_miss(reused, its->path);
                 continue;
             }
             its->done = its->done && !its->refused &&

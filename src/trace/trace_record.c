@@ -107,8 +107,7 @@ void tp_trace_records_reuse(struct tp_trace_records *known,
                               ? -1
                               : strcmp(record->path, known->items[k].path);
         if (order > 0) {
-            if (reused->gone++ == 0)
-                reused->first_gone = known->items[k].path;
+            tp_reused_miss(reused, known->items[k].path);
             k++;
         } else {
             if (order == 0 && reuse(&known->items[k], record)) {

@@ -37,3 +37,5 @@ find . -name 's.rank-*'
 mv draw again
 same whole again
 analyse ranks 2 --jobs 1 --state s | grep '^  s: '
+analyse ranks 3 --jobs 1 --state s --state_every 0 > text
+find . -name 's.rank-*'

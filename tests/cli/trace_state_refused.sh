@@ -21,10 +21,10 @@ analyse --annotate x.json
 analyse --compare d
 cmp s good && echo "the state is as it was"
 
-# at every block
+# at every block; a file without any byte is none yet
 blocks=0
 size=$(stat -c %s good)
-for length in $(seq 0 1024 "$size") $((size - 1)); do
+for length in 1 $(seq 1024 1024 "$size") $((size - 1)); do
     head -c "$length" good > s
     tprof-analyze trace d --no_plots --quiet --output_dir out --state s \
         2> err && echo "read $length of $size bytes"

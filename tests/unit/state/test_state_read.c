@@ -49,7 +49,7 @@ static void make_state(const char *name, const char *path)
     const struct tp_quant_options casts = {.min_sqnr = 20};
     struct tp_run run = {.row_count = 0};
     struct tp_records none = {.arena = &run.arena};
-    struct tp_reused reused = {0, 0, 0, 0, NULL};
+    struct tp_reused reused = {.known = 0};
     const struct tp_collect_keeper keeper = {&none, &reused, 1000, keep,
                                              (void *)path};
     const char *const roots[] = {root};

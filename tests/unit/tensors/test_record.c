@@ -38,7 +38,7 @@ Test(record, holds_while_its_file_is_the_same)
 {
     const char *const later[] = {"a", "b", "c", "d2", "e"};
     struct tp_records known = made(five, 5), records = found(later, 5);
-    struct tp_reused reused = {0, 0, 0, 0, NULL};
+    struct tp_reused reused = {.known = 0};
     records.items[1].size = 99;
     records.items[2].modified++;
     tp_records_reuse(&known, TP_DIMS_WORST, &records, &reused);
@@ -57,7 +57,7 @@ Test(record, holds_while_its_file_is_the_same)
 Test(record, of_what_the_system_refused_is_read_again)
 {
     const char *ties[] = {"b"};
-    struct tp_reused reused = {0, 0, 0, 0, NULL};
+    struct tp_reused reused = {.known = 0};
     struct tp_records known = made(five, 5), records = found(five, 5);
     known.items[0].ties = ties;
     known.items[0].tie_count = 1;
@@ -90,7 +90,7 @@ Test(record, knows_what_the_system_refused)
 Test(record, of_a_unit_goes_with_its_files)
 {
     const char *ties[] = {"b", "c"}, *more[] = {"d"};
-    struct tp_reused reused = {0, 0, 0, 0, NULL};
+    struct tp_reused reused = {.known = 0};
     struct tp_records known = made(five, 5), records = found(five, 5);
     known.items[0].ties = ties; /* a describes b and c, c describes d */
     known.items[0].tie_count = 2;
@@ -110,7 +110,7 @@ Test(record, of_a_unit_does_not_hold_when_what_was_missing_is_there)
     const char *ties[] = {"b", "missing"};
     const char *const later[] = {"a", "b", "c", "missing"};
     for (size_t count = 3; count <= 4; count++) {
-        struct tp_reused reused = {0, 0, 0, 0, NULL};
+        struct tp_reused reused = {.known = 0};
         struct tp_records known = made(five, 3), records = found(later, count);
         known.items[0].ties = ties;
         known.items[0].tie_count = 2;

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# Ctrl-C says what the state keeps, a merge that the run did not end, and the
+# same command goes on.
+some_logs d 3
+# zeros that take a second to read, and no room
+{
+    header='{"t":{"dtype":"BF16","shape":[6442450944],'
+    header=$header'"data_offsets":[0,12884901888]}}'
+    printf "\\$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header"
+} > d/large.safetensors
+must truncate -s $((12884901888 + 8 + ${#header})) d/large.safetensors
+set -m
+tprof-analyze tensors d --no_plots --jobs 1 --formats none --dims none \
+    --output_dir out --state s --state_every 0 > text 2> err &
+until [ -s s ] && [ "$(stat -c %s s)" -gt 12000 ]; do sleep 0.02; done
+kill -INT $!
+{ wait $!; } 2> /dev/null
+echo "exit $?"
+cat err
+tprof-analyze merge s --output_dir out 2>&1
+find . -name '.s.*' -o -name '*.lock'
+must rm d/large.safetensors
+tprof-analyze tensors d --no_plots --jobs 1 --formats none --dims none \
+    --output_dir out --state s | grep 'known, 0 read'
