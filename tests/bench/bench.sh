@@ -490,7 +490,8 @@ traces()
         trace_command "$(basename "$json").gz" 1 "$trace"
     done
     [ -z "$found" ] || trace_command "these at once" 1.6 "${unpacked[@]}"
-    trace_memory
+    trace_memory packed_steps
+    trace_memory packed_step
     [ -n "$found" ] || echo "skipped: traces (TP_SHARED has none)"
 }
 
