@@ -113,6 +113,9 @@ static void add_exchange(const struct tp_why_row *row, const char *per,
     if (row->how == TP_WHY_ADDED || row->how == TP_WHY_REMOVED) {
         const bool added = row->how == TP_WHY_ADDED;
         add_name(added ? row->test_name : row->base_name, NAME_SHOWN, text);
+        if (row->others)
+            tp_text_add(text, " and %zu other%s", row->others,
+                        row->others == 1 ? "" : "s");
         tp_text_add(text, ", %.4g a %s",
                     added ? row->test_per_step : row->base_per_step, per);
         add_place(row, text);
@@ -201,7 +204,7 @@ static void add_host(const struct tp_why_row *row, bool device, const char *per,
     add_numbers(row, text);
 }
 
-/* "only before: f and all that it calls, 49.9 ms a step (14 changes, ..)" */
+/* "f and all that it calls, 49.9 ms a step (14 changes, ..)" */
 static void add_whole(const struct tp_cause_row *cause, const char *per,
                       struct tp_text *text)
 {
@@ -210,7 +213,6 @@ static void add_whole(const struct tp_cause_row *cause, const char *per,
     const size_t length = cause->root < PATH_SHOWN ? cause->root : PATH_SHOWN;
     memcpy(root, row->path, length);
     root[length] = 0;
-    tp_text_add(text, "only %s: ", cause->test_us > 0 ? "after" : "before");
     tp_text_printable(text, root);
     tp_text_add(text,
                 " and all that it calls, %.3f ms a %s (%zu changes, the "
@@ -251,7 +253,7 @@ static void add_several(const struct tp_cause_row *cause, bool device,
     } else {
         add_name(*all.test_name ? all.test_name : all.base_name, NAME_SHOWN,
                  text);
-        tp_text_add(text, " takes ");
+        tp_text_add(text, all.others ? " and others take " : " takes ");
         add_sums(&all, per, text);
         add_numbers(&all, text);
         tp_text_add(text, ", most in ");
@@ -271,16 +273,53 @@ static void add_alone(const struct tp_why_row *row, bool device,
         add_host(row, device, per, text);
 }
 
-static void add_cause(const struct tp_cause_row *cause, bool device,
-                      const char *per, struct tp_text *text)
+/* Whether both runs have a name of `length` bytes, anywhere. */
+static bool is_in_both(const struct tp_compare_row *rows, size_t count,
+                       const char *name, size_t length)
+{
+    bool both = false;
+    for (size_t i = 0; i < count && !both; i++)
+        both = rows[i].base_count > 0 && rows[i].test_count > 0 &&
+               !strncmp(rows[i].name, name, length) && !rows[i].name[length];
+    return both;
+}
+
+/* Whether what only one run has in a place is in both all the same. */
+static bool is_elsewhere(const struct tp_trace_comparison *comparison,
+                         const struct tp_cause_row *cause, bool whole)
 {
     const struct tp_why_row *row = cause->largest;
+    const char *name = *row->test_name ? row->test_name : row->base_name;
+    size_t length = strlen(name);
+    if (whole || !*name) {
+        const char *end = row->path + (whole ? cause->root : strlen(row->path));
+        name = row->path;
+        for (const char *next;
+             (next = strstr(name, " > ")) != NULL && next < end;)
+            name = next + 3;
+        length = (size_t)(end - name);
+    }
+    return is_in_both(comparison->ops.rows, comparison->ops.count, name,
+                      length) ||
+           is_in_both(comparison->kernels.rows, comparison->kernels.count, name,
+                      length);
+}
+
+static void add_cause(const struct tp_trace_comparison *comparison,
+                      const struct tp_cause_row *cause, bool device,
+                      struct tp_text *text)
+{
+    const char *per = comparison->why_per;
+    const struct tp_why_row *row = cause->largest;
     const bool whole = cause->root > 0 && cause->members > 1;
-    tp_text_add(text, "%s",
-                whole                        ? ""
-                : row->how == TP_WHY_ADDED   ? "only after: "
-                : row->how == TP_WHY_REMOVED ? "only before: "
-                                             : "");
+    const bool added = whole ? cause->test_us > 0 : row->how == TP_WHY_ADDED;
+    if (whole || added || row->how == TP_WHY_REMOVED)
+        tp_text_add(text, "%sonly %s: ",
+                    row->what != TP_SPENT_GAP &&
+                            is_elsewhere(comparison, cause, whole)
+                        ? "in this place "
+                        : "",
+                    added ? "after" : "before");
     if (whole)
         add_whole(cause, per, text);
     else if (cause->members > 1)
@@ -289,12 +328,13 @@ static void add_cause(const struct tp_cause_row *cause, bool device,
         add_alone(row, device, per, text);
 }
 
-static void add_sentence(const struct tp_cause_row *cause, bool device,
-                         const char *per, struct tp_text *text)
+static void add_sentence(const struct tp_trace_comparison *comparison,
+                         const struct tp_cause_row *cause, bool device,
+                         struct tp_text *text)
 {
     const size_t from = text->length;
     tp_text_add(text, "  %+11.3f ms  ", cause->change_us / 1e3);
-    add_cause(cause, device, per, text);
+    add_cause(comparison, cause, device, text);
     tp_text_add(text, "\n");
     tp_text_wrap(text, from, 18, NULL);
 }
@@ -386,7 +426,7 @@ void tp_compare_why_head(const struct tp_trace_comparison *comparison,
     }
     add_share(comparison->why_test_us - comparison->why_base_us, row->change_us,
               cause);
-    add_cause(row, device, comparison->why_per, cause);
+    add_cause(comparison, row, device, cause);
 }
 
 void tp_compare_why_text(const struct tp_trace_comparison *comparison,
@@ -410,6 +450,6 @@ void tp_compare_why_text(const struct tp_trace_comparison *comparison,
         tp_text_add(text, "  nothing changed by %.0f %% of a %s or more\n",
                     100 * TP_WHY_TOLD, per);
     for (size_t i = 0; i < told; i++)
-        add_sentence(&comparison->causes.rows[i], device, per, text);
+        add_sentence(comparison, &comparison->causes.rows[i], device, text);
     add_rest(comparison, told, least, text);
 }

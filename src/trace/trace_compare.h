@@ -50,6 +50,7 @@ struct tp_why_row {
     const char *base_name, *test_name; /* kernels, calls; of a gap what is
                                           behind it                        */
     const char *base_inputs, *test_inputs; /* shapes and types             */
+    size_t others;      /* further names of its sums, beside those it tells */
     double base_per_step, test_per_step;
     double base_us, test_us, change_us;
 };
@@ -64,11 +65,22 @@ struct tp_cause_row {
     double base_us, test_us, change_us;
 };
 
+/* The operators that launch a kernel, of those where it changed as it did in
+ * all: what the device does for them, and how often they run. */
+struct tp_launchers {
+    size_t count; /* 0: not known                                          */
+    double base_us, test_us, base_spread, test_spread;
+    double base_per_step, test_per_step;
+};
+
 /* A device event, a call, an operator or a gap, wherever it is in the tree:
  * what both runs spend on it. Times and numbers are of a step. */
 struct tp_named_row {
-    int what;         /* enum tp_spent                                     */
+    int what;         /* enum tp_spent; of a call, whether most of it waits
+                         in the second run                                 */
+    bool base_waits;  /* a call that waits in the first run, too           */
     const char *name; /* an operator: the innermost; a gap: what is behind */
+    const char *base_name; /* in the first run, where that is another; ""  */
     const char *before; /* a gap: what is before it; else ""               */
     const char *path; /* the place where the second run spends most on it,
                          or the first, if the second spends nothing        */
@@ -77,6 +89,7 @@ struct tp_named_row {
     double base_spread, test_spread; /* how it scatters from step to step: an
                            upper bound of the standard deviation, us; NaN of
                            less than two steps                             */
+    struct tp_launchers launchers; /* of device events                     */
 };
 
 struct tp_trace_comparison {

@@ -25,11 +25,14 @@ enum side { BASE, TEST, SIDES };
 struct item {
     const struct tp_spent_row *row;
     enum side side;
+    size_t inputs; /* bytes of its inputs that count                       */
 };
 
 /* One thing of a place: sums of both sides. */
 struct thing {
     const struct tp_spent_row *row; /* for its texts */
+    const struct item *item;
+    size_t others; /* further names that its sums are of */
     double us[SIDES], count[SIDES]; /* of a step */
 };
 
@@ -53,18 +56,43 @@ static int by_place(const struct tp_spent_row *x, const struct tp_spent_row *y)
                : order;
 }
 
-static int by_thing(const struct tp_spent_row *x, const struct tp_spent_row *y)
+static int by_thing(const void *a, const void *b)
 {
-    int order = by_place(x, y);
+    const struct item *x = a, *y = b;
+    const size_t least = x->inputs < y->inputs ? x->inputs : y->inputs;
+    int order = by_place(x->row, y->row);
     if (!order)
-        order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->inputs, y->inputs);
+        order = strcmp(x->row->name, y->row->name);
+    if (!order)
+        order = memcmp(x->row->inputs, y->row->inputs, least);
+    return order ? order
+                 : tp_order_int64((int64_t)x->inputs, (int64_t)y->inputs);
 }
 
-static int compare_items(const void *a, const void *b)
+/* Types follow shapes; not all versions of the profiler record them. */
+static const char *types_of(const char *inputs)
 {
-    return by_thing(((const struct item *)a)->row,
-                    ((const struct item *)b)->row);
+    return strstr(inputs, " [\"");
+}
+
+/* Where one run has no types, inputs are told apart by shapes alone, and an
+ * empty list is the same as none. */
+static void leave_types_out(struct state *state)
+{
+    bool types[SIDES] = {false, false};
+    for (size_t i = 0; i < state->count; i++)
+        types[state->items[i].side] |=
+            types_of(state->items[i].row->inputs) != NULL;
+    for (size_t i = 0; i < state->count && types[BASE] != types[TEST]; i++) {
+        const char *inputs = state->items[i].row->inputs;
+        const char *end = types_of(inputs);
+        const size_t length = strlen(inputs);
+        size_t shapes = end ? (size_t)(end - inputs) : length;
+        if (!end && length >= 3 && !strcmp(inputs + length - 3, " []"))
+            shapes -= 3;
+        state->items[i].inputs =
+            shapes == 2 && !memcmp(inputs, "[]", 2) ? 0 : shapes;
+    }
 }
 
 static enum tp_status collect(struct state *state,
@@ -85,11 +113,13 @@ static enum tp_status collect(struct state *state,
             const struct tp_trace *trace = &runs[side]->traces[i];
             for (size_t k = 0; k < trace->spent.count; k++)
                 state->items[state->count++] =
-                    (struct item){&trace->spent.rows[k], side};
+                    (struct item){&trace->spent.rows[k], side,
+                                  strlen(trace->spent.rows[k].inputs)};
         }
     }
+    leave_types_out(state);
     if (state->count > 1)
-        qsort(state->items, state->count, sizeof *state->items, compare_items);
+        qsort(state->items, state->count, sizeof *state->items, by_thing);
     return TP_OK;
 }
 
@@ -118,9 +148,9 @@ static size_t add_thing(const struct state *state, size_t first,
                         struct thing *thing)
 {
     size_t i = first;
-    *thing = (struct thing){.row = state->items[first].row};
-    for (; i < state->count &&
-           by_thing(thing->row, state->items[i].row) == 0;
+    *thing = (struct thing){.row = state->items[first].row,
+                            .item = &state->items[first]};
+    for (; i < state->count && by_thing(thing->item, &state->items[i]) == 0;
          i++) {
         const struct item *item = &state->items[i];
         const double steps = state->steps[item->side];
@@ -188,6 +218,8 @@ static enum tp_status add_row(struct state *state, enum tp_why_change change,
         .test_name = test ? test->row->name : "",
         .base_inputs = base ? base->row->inputs : "",
         .test_inputs = test ? test->row->inputs : "",
+        .others = (base ? base->others : 0) +
+                  (test && test != base ? test->others : 0),
         .base_per_step = base ? base->count[BASE] : 0,
         .test_per_step = test ? test->count[TEST] : 0,
         .base_us = base ? base->us[BASE] : 0,
@@ -202,18 +234,23 @@ static struct thing *only_one(struct thing *things, size_t count,
                               enum side side)
 {
     struct thing *most = NULL;
+    const char *last = NULL; /* things of a name are beside each other     */
+    size_t names = 0;
     double us = 0, number = 0;
     for (size_t i = 0; i < count; i++) {
         if (!has(&things[i], side) || has(&things[i], !side))
             continue;
         us += things[i].us[side];
         number += things[i].count[side];
+        names += !last || strcmp(last, things[i].row->name) != 0;
+        last = things[i].row->name;
         if (!most || things[i].us[side] > most->us[side])
             most = &things[i];
     }
     if (most) {
         most->us[side] = us;
         most->count[side] = number;
+        most->others = names - 1;
     }
     return most;
 }
@@ -235,7 +272,9 @@ static enum tp_status add_place(struct state *state, size_t count,
         return status;
     enum tp_why_change change = !base ? TP_WHY_ADDED : TP_WHY_REMOVED;
     if (base && test)
-        change = strcmp(base->row->inputs, test->row->inputs)
+        change = base->item->inputs != test->item->inputs ||
+                         memcmp(base->row->inputs, test->row->inputs,
+                                base->item->inputs)
                      ? TP_WHY_RESHAPED
                      : TP_WHY_REPLACED;
     return add_row(state, change, base, test, err);

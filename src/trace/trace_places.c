@@ -57,26 +57,64 @@ static enum tp_status make_list(const struct tp_trace *trace,
     return status;
 }
 
+/* How many events each is directly around; NULL: no memory. */
+static uint32_t *count_children(const struct tp_trace *trace,
+                                const struct tp_trace_places *places)
+{
+    uint32_t *children = calloc(trace->events.count + 1, sizeof *children);
+    for (size_t i = 0; i < places->count && children; i++) {
+        const uint32_t around = places->parent[places->list[i]];
+        if (around != TP_NO_EVENT)
+            children[around]++;
+    }
+    return children;
+}
+
+/* Whether it has a place, and not that of an event around it. */
+static bool is_place(const struct tp_trace *trace,
+                     const struct tp_trace_places *places,
+                     const uint32_t *children, uint32_t event)
+{
+    const uint32_t around = places->parent[event];
+    const uint32_t *name = trace->events.name;
+    if (tp_place_is_call(&trace->events, event) ||
+        tp_place_is_step(trace, event))
+        return false;
+    return !places->merge || around == TP_NO_EVENT || children[around] != 1 ||
+           name[around] != name[event];
+}
+
+bool tp_place_is_merged(const struct tp_trace_places *places,
+                        const struct tp_trace *trace, uint32_t event)
+{
+    const uint32_t around = places->parent[event];
+    return around != TP_NO_EVENT &&
+           places->node[around] == places->node[event] &&
+           !tp_place_is_call(&trace->events, event) &&
+           !tp_place_is_step(trace, event);
+}
+
 /* Parents come before children. */
 static enum tp_status make_nodes(const struct tp_trace *trace,
                                  struct tp_trace_places *places,
                                  struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
+    uint32_t *children = count_children(trace, places);
     places->node = calloc(events->count + 1, sizeof *places->node);
-    if (!places->node)
-        return tp_fail_memory(err);
-    enum tp_status status = TP_OK;
+    enum tp_status status =
+        children && places->node ? TP_OK : tp_fail_memory(err);
     for (size_t i = 0; i < places->count && status == TP_OK; i++) {
         const uint32_t event = places->list[i], around = places->parent[event];
         const uint32_t parent =
             around == TP_NO_EVENT ? TP_TREE_ROOT : places->node[around];
         places->node[event] = parent;
-        if (!tp_place_is_call(events, event) && !tp_place_is_step(trace, event))
+        if (is_place(trace, places, children, event))
             status =
                 tp_trace_tree_find(&places->tree, parent, events->name[event],
                                    &places->node[event], err);
     }
+    free(children);
     return status;
 }
 

@@ -15,6 +15,9 @@ struct tp_trace_places {
                                 index's own where there are no modules     */
     size_t count;
     bool owned;
+    bool merge;              /* set before: an operator that is all there is
+                                in another of its name is in that one's place,
+                                as key_averages() has it                   */
     uint32_t *node;          /* [events.count] its place                   */
     struct tp_trace_tree tree;
 };
@@ -25,6 +28,10 @@ enum tp_status tp_trace_places_make(const struct tp_trace *trace,
                                     struct tp_trace_places *places,
                                     struct tp_error *err);
 void tp_trace_places_clear(struct tp_trace_places *places);
+
+/* Whether an event shares the place of one of its name around it. */
+bool tp_place_is_merged(const struct tp_trace_places *places,
+                        const struct tp_trace *trace, uint32_t event);
 
 /* Whether an event calls the runtime or the driver. */
 bool tp_place_is_call(const struct tp_events *events, uint32_t event);

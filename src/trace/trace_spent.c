@@ -410,6 +410,7 @@ static enum tp_status count_calls(struct spending *s, struct tp_error *err)
             events->lane[event] != events->lane[s->places.list[i - 1]])
             next = 0;
         if (tp_place_is_step(s->trace, event) ||
+            tp_place_is_merged(&s->places, s->trace, event) ||
             cut_to_steps(s, &next, (struct tp_interval){start, start + 1}, NULL,
                          &status) == 0)
             continue;
@@ -518,7 +519,7 @@ static void clear(struct spending *s)
 
 enum tp_status tp_trace_spent(struct tp_trace *trace, struct tp_error *err)
 {
-    struct spending s = {.trace = trace};
+    struct spending s = {.trace = trace, .places.merge = true};
     size_t first, end;
     enum tp_status status = find_steps(&s, err);
     if (status == TP_OK)

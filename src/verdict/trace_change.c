@@ -9,7 +9,8 @@
  *
  * Names that both runs have are judged one by one. What only one of them has
  * was mostly replaced by what only the other has (another kernel for the same
- * product), and is judged together: what is new, less what is gone.
+ * product), and is judged together: what is new, less what is gone. A kernel of
+ * operators for which the device does no more took another's place: no finding.
  *
  * Cost: a look at all names.
  */
@@ -77,6 +78,9 @@ struct judging {
     double steps[2]; /* of the means                                       */
     const char *per;
     bool device;     /* some run has device events                         */
+    bool chance;     /* the change of the step may be                      */
+    const char **shared; /* names that both runs have somewhere, in order  */
+    size_t shared_count;
     struct tp_error *err;
 };
 
@@ -145,6 +149,18 @@ static void add_scatter(const struct measured *it, const char *per,
                 per, per, it->spread[0] / 1e3, it->spread[1] / 1e3);
 }
 
+/* A severe change within a step that as a whole may be as long as before. */
+static void add_chance(const struct judging *judging, const struct measured *it,
+                       struct tp_text *text)
+{
+    if (judging->chance &&
+        level_of(judging, change_of(it)) == TP_SEVERITY_HIGH)
+        tp_text_add(text,
+                    "; the change of the %s as a whole may be chance, this one "
+                    "is beyond that",
+                    judging->per);
+}
+
 /* "12.1 ms a step instead of 8.3: +3.8, 12 % of the step before". */
 static void add_times(const struct judging *judging, const struct measured *it,
                       struct tp_text *text)
@@ -201,13 +217,14 @@ static const char *scatter_words(const struct judging *judging,
                                  : "the change of the step may be chance");
 }
 
-static enum tp_status judge_step(const struct judging *judging,
+static enum tp_status judge_step(struct judging *judging,
                                  const struct measured *step)
 {
     struct tp_trace_changes *changes = judging->changes;
     struct tp_text text = {0};
     changes->longer = change_of(step) > 0;
     changes->scatter = scatter_words(judging, step);
+    judging->chance = !is_beyond(judging, step);
     if (!is_slower(judging, step))
         return TP_OK;
     add_times(judging, step, &text);
@@ -243,16 +260,38 @@ static const char *end_of(const char *path)
     return at[0];
 }
 
+/* Whether the operators that launch it run more often, too, by half as much as
+ * it does or more; not where they are unknown. */
+static bool are_called_more_often(const struct tp_named_row *row)
+{
+    const struct tp_launchers *of = &row->launchers;
+    return of->test_per_step > of->base_per_step &&
+           2 * (of->test_per_step - of->base_per_step) * row->base_per_step >=
+               (row->test_per_step - row->base_per_step) * of->base_per_step;
+}
+
+static bool waits_now(const struct tp_named_row *row)
+{
+    return row->what == TP_SPENT_WAIT && !row->base_waits;
+}
+
 static const char *what_to_do(const struct tp_named_row *row)
 {
     const double each =
         row->base_per_step > 0 ? row->base_us / row->base_per_step : 0;
     const double added = row->test_per_step - row->base_per_step;
-    const bool more = added > 0 && (added >= row->base_per_step ||
-                                    added * each >= row->change_us / 2);
+    const bool more = !waits_now(row) && added > 0 &&
+                      (added >= row->base_per_step ||
+                       added * each >= row->change_us / 2);
     if (strncmp(row->name, "enumerate(DataLoader)", 21) == 0)
         return "look first at the input: num_workers, pin_memory, and what a "
                "sample costs (INPUT in tprof-guide)";
+    if (more && row->what == TP_SPENT_DEVICE && !are_called_more_often(row))
+        return row->launchers.count
+                   ? "look first at why another kernel is chosen, as its "
+                     "operators run no more often to match: shapes and types "
+                     "(compare/why), cudnn.benchmark, versions"
+                   : "look first at where it runs (compare/why)";
     if (more && row->what != TP_SPENT_GAP)
         return "look first at what calls it more often: the rows of it in "
                "compare/why name the places";
@@ -292,9 +331,42 @@ static void add_name(const struct judging *judging,
     }
     tp_text_printable_cut(text, *row->name ? row->name : "what has no name",
                           NAME_SHOWN);
+    if (*row->base_name) {
+        tp_text_add(text, " (before: ");
+        tp_text_printable_cut(text, row->base_name, NAME_SHOWN);
+        tp_text_add(text, ")");
+    }
     tp_text_add(text, row->what == TP_SPENT_DEVICE ? " takes "
                       : judging->device ? ", with the device idle, for "
                                         : " for ");
+}
+
+/* How the operators that launch a kernel stand, and what is said of a call
+ * that waits only now. */
+static void add_around(const struct judging *judging,
+                       const struct tp_named_row *row, struct tp_text *text)
+{
+    const struct tp_launchers *of = &row->launchers;
+    if (waits_now(row) && row->base_per_step > 0)
+        tp_text_add(text, "; it waits now, before it did not");
+    if (row->what == TP_SPENT_DEVICE && of->count)
+        tp_text_add(text,
+                    "; the device takes %.3f ms instead of %.3f for what "
+                    "launches it, which runs %.4g times a %s instead of %.4g",
+                    of->test_us / 1e3, of->base_us / 1e3, of->test_per_step,
+                    judging->per, of->base_per_step);
+}
+
+/* Whether the device does more than before for the operators that launch it,
+ * so that it did not just take another kernel's place. */
+static bool is_of_slower_operators(const struct judging *judging,
+                                   const struct tp_named_row *row)
+{
+    const struct tp_launchers *of = &row->launchers;
+    const struct measured it = {{of->base_us, of->test_us},
+                                {of->base_spread, of->test_spread}};
+    return row->what != TP_SPENT_DEVICE || !of->count ||
+           is_slower(judging, &it);
 }
 
 static enum tp_status judge_name(const struct judging *judging,
@@ -303,14 +375,16 @@ static enum tp_status judge_name(const struct judging *judging,
     const struct measured it = {{row->base_us, row->test_us},
                                 {row->base_spread, row->test_spread}};
     struct tp_text text = {0};
-    if (!is_slower(judging, &it))
+    if (!is_slower(judging, &it) || !is_of_slower_operators(judging, row))
         return TP_OK;
     add_name(judging, row, &text);
     add_times(judging, &it, &text);
     if (row->what != TP_SPENT_GAP)
         tp_text_add(&text, "; %.4g times a %s instead of %.4g",
                     row->test_per_step, judging->per, row->base_per_step);
+    add_around(judging, row, &text);
     add_scatter(&it, judging->per, &text);
+    add_chance(judging, &it, &text);
     if (row->what != TP_SPENT_GAP && *row->path &&
         strcmp(row->path, row->name) != 0) {
         tp_text_add(&text, "; most in ");
@@ -338,28 +412,63 @@ static bool has(double count, double us)
     return count > 0 || us > 0;
 }
 
-static bool is_of_both(const struct tp_named_row *row)
+static int by_text(const void *a, const void *b)
 {
-    return has(row->base_per_step, row->base_us) &&
-           has(row->test_per_step, row->test_us);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that both runs have in any of their steps, as any kind. */
+static enum tp_status find_shared(struct judging *judging)
+{
+    const struct tp_trace_comparison *compared = judging->compared;
+    const size_t ops = compared->ops.count, kernels = compared->kernels.count;
+    judging->shared = calloc(ops + kernels + 1, sizeof *judging->shared);
+    if (!judging->shared)
+        return tp_fail_memory(judging->err);
+    for (size_t i = 0; i < ops + kernels; i++) {
+        const struct tp_compare_row *row =
+            i < ops ? &compared->ops.rows[i] : &compared->kernels.rows[i - ops];
+        if (row->base_count > 0 && row->test_count > 0)
+            judging->shared[judging->shared_count++] = row->name;
+    }
+    qsort(judging->shared, judging->shared_count, sizeof *judging->shared,
+          by_text);
+    return TP_OK;
+}
+
+/* Whether both runs have a name; gaps are told by both ends. */
+static bool is_of_both(const struct judging *judging,
+                       const struct tp_named_row *row)
+{
+    if (has(row->base_per_step, row->base_us) &&
+        has(row->test_per_step, row->test_us))
+        return true;
+    return row->what != TP_SPENT_GAP && judging->shared_count > 0 &&
+           bsearch(&row->name, judging->shared, judging->shared_count,
+                   sizeof row->name, by_text);
 }
 
 /* What is new, less what is gone: of the device, or of the host. */
 struct exchange {
     struct measured it;
     const struct tp_named_row *gained, *lost; /* the largest; NULL: none   */
-    size_t new, gone;
+    size_t new, gone, replacing; /* the last: new, in place of others      */
 };
 
-static struct exchange exchange_of(const struct tp_trace_comparison *compared,
-                                   bool device)
+static struct exchange exchange_of(const struct judging *judging, bool device)
 {
+    const struct tp_trace_comparison *compared = judging->compared;
     struct exchange all = {.gained = NULL};
     for (size_t i = 0; i < compared->named.count; i++) {
         const struct tp_named_row *row = &compared->named.rows[i];
-        if (is_of_both(row) || (row->what == TP_SPENT_DEVICE) != device)
+        if (is_of_both(judging, row) ||
+            (row->what == TP_SPENT_DEVICE) != device)
             continue;
         const bool new = has(row->test_per_step, row->test_us);
+        if (new && !is_of_slower_operators(judging, row)) {
+            all.replacing++;
+            continue;
+        }
         all.it.value[0] += row->base_us;
         all.it.value[1] += row->test_us;
         all.it.spread[0] += row->base_spread;
@@ -374,9 +483,22 @@ static struct exchange exchange_of(const struct tp_trace_comparison *compared,
     return all;
 }
 
+static void add_largest(const struct tp_named_row *row, double us,
+                        struct tp_text *text)
+{
+    tp_text_add(text, ", the largest ");
+    if (row->what == TP_SPENT_GAP) {
+        tp_text_add(text, "the gap between ");
+        tp_text_printable_cut(text, row->before, NAME_SHOWN);
+        tp_text_add(text, " and ");
+    }
+    tp_text_printable_cut(text, row->name, NAME_SHOWN);
+    tp_text_add(text, " with %.3f ms", us / 1e3);
+}
+
 static enum tp_status judge_exchange(const struct judging *judging, bool device)
 {
-    const struct exchange all = exchange_of(judging->compared, device);
+    const struct exchange all = exchange_of(judging, device);
     struct tp_text text = {0};
     if (!all.gained || !is_slower(judging, &all.it))
         return TP_OK;
@@ -386,15 +508,14 @@ static enum tp_status judge_exchange(const struct judging *judging, bool device)
                                     "device idle"
                                   : "operators, calls and gaps");
     add_times(judging, &all.it, &text);
-    tp_text_add(&text, "; %zu new, the largest ", all.new);
-    tp_text_printable_cut(&text, all.gained->name, NAME_SHOWN);
-    tp_text_add(&text, " with %.3f ms; %zu gone", all.gained->test_us / 1e3,
-                all.gone);
-    if (all.lost) {
-        tp_text_add(&text, ", the largest ");
-        tp_text_printable_cut(&text, all.lost->name, NAME_SHOWN);
-        tp_text_add(&text, " with %.3f ms", all.lost->base_us / 1e3);
-    }
+    tp_text_add(&text, "; %zu new", all.new);
+    add_largest(all.gained, all.gained->test_us, &text);
+    if (all.replacing)
+        tp_text_add(&text, " (and %zu in place of others)", all.replacing);
+    tp_text_add(&text, "; %zu gone", all.gone);
+    if (all.lost)
+        add_largest(all.lost, all.lost->base_us, &text);
+    add_chance(judging, &all.it, &text);
     const char *evidence = tp_arena_take(&judging->changes->arena, &text);
     if (!evidence)
         return tp_fail_memory(judging->err);
@@ -457,11 +578,14 @@ enum tp_status tp_trace_changes_make(const struct tp_trace_run *base,
     enum tp_status status = judge_step(&judging, &step);
     if (isnan(step.spread[0]) || isnan(step.spread[1]))
         return status; /* what is chance cannot be told */
+    if (status == TP_OK)
+        status = find_shared(&judging);
     for (size_t i = 0; i < compared->named.count && status == TP_OK; i++)
-        if (is_of_both(&compared->named.rows[i]))
+        if (is_of_both(&judging, &compared->named.rows[i]))
             status = judge_name(&judging, &compared->named.rows[i]);
     for (int device = 0; device < 2 && status == TP_OK; device++)
         status = judge_exchange(&judging, device);
+    free(judging.shared);
     if (changes->findings.count > 1)
         qsort(changes->findings.rows, changes->findings.count,
               sizeof *changes->findings.rows, by_weight);

@@ -11,6 +11,9 @@
 
 static struct tp_compare_step_row step = {.metric = "step", .change = 1000};
 
+/* One that a run or both have; NULL: none. */
+static struct tp_compare_row *kernels;
+
 /* A row of a place; the change is what the sides differ by. */
 static struct tp_why_row row(enum tp_spent what, enum tp_why_change how,
                              const char *base, const char *test, double us)
@@ -34,6 +37,7 @@ static void expect(const struct tp_why_row *rows, size_t count,
     struct tp_trace_comparison comparison = {
         .steps = {.rows = &step, .count = 1},
         .why = {.rows = (struct tp_why_row *)rows, .count = count},
+        .kernels = {.rows = kernels, .count = kernels != NULL},
         .why_per = "step"};
     struct tp_text text = {.columns = 400};
     for (size_t i = 0; i < count; i++) {
@@ -110,6 +114,48 @@ Test(report_compare_why, several_of_one_cause)
     rows[3].path = "f";
     rows[2].base_per_step = rows[3].base_per_step = 0;
     expect(rows, 4, words);
+}
+
+/* What both runs have somewhere is not told as only in one of them; how many
+ * further names a sum is of is told. */
+Test(report_compare_why, what_is_elsewhere_in_both)
+{
+    struct tp_compare_row kernel = {
+        .name = "gemm", .base_count = 1, .test_count = 4};
+    struct tp_why_row added =
+        row(TP_SPENT_DEVICE, TP_WHY_ADDED, "", "gemm", 1000);
+    for (int64_t both = 0; both < 2; both++) {
+        const char *const words[] = {
+            both ? "ms  in this place only after: gemm and 3 others, 2 a step, "
+                   "in aten::linear > aten::addmm"
+                 : "ms  only after: gemm, 2 a step, in aten::linear",
+            NULL};
+        kernel.base_count = both;
+        added.others = both ? 3 : 0;
+        kernels = &kernel;
+        expect(&added, 1, words);
+        kernels = NULL;
+    }
+}
+
+/* The same of an operator with all that it calls. */
+Test(report_compare_why, a_whole_that_is_elsewhere_in_both)
+{
+    struct tp_why_row rows[] = {row(TP_SPENT_HOST, TP_WHY_ADDED, "", "", 300),
+                                row(TP_SPENT_HOST, TP_WHY_ADDED, "", "", 200)};
+    struct tp_compare_row op = {.name = "f", .test_count = 4};
+    rows[0].path = "f > g";
+    rows[1].path = "f";
+    for (int64_t both = 0; both < 2; both++) {
+        const char *const words[] = {
+            both ? "ms  in this place only after: f and all that it calls"
+                 : "ms  only after: f and all that it calls",
+            NULL};
+        op.base_count = both;
+        kernels = &op;
+        expect(rows, 2, words);
+        kernels = NULL;
+    }
 }
 
 Test(report_compare_why, nothing_changed)

@@ -85,6 +85,69 @@ Test(trace_compare_names, knows_what_is_the_same)
     cr_expect_str_eq(made.named.rows[1].name, "aten::mul");
     cr_expect_str_eq(made.named.rows[1].before, "aten::sub");
     cr_expect_str_eq(made.named.rows[3].name, several);
+    cr_expect_str_eq(made.named.rows[3].base_name, single);
+    cr_expect_str_eq(made.named.rows[0].base_name, "");
     cr_expect_float_eq(made.named.rows[3].change_us, -9, 1e-9);
+    free(made.named.rows);
+}
+
+/* A call is one, whether it waits or not. */
+Test(trace_compare_names, calls_that_wait_now)
+{
+    struct tp_spent_row base[] = {
+        ROW(TP_SPENT_CALL, "a", "copies", 4000, 4e6),
+        ROW(TP_SPENT_WAIT, "a", "waits", 4000, 4e6),
+        ROW(TP_SPENT_WAIT, "a", "returns", 4000, 4e6)};
+    struct tp_spent_row test[] = {
+        ROW(TP_SPENT_WAIT, "b", "copies", 12000, 36e6),
+        ROW(TP_SPENT_WAIT, "a", "waits", 8000, 16e6),
+        ROW(TP_SPENT_CALL, "a", "returns", 4000, 4e6)};
+    static const struct {
+        const char *name;
+        int what;
+        bool waited;
+        double change;
+    } expected[] = {{"copies", TP_SPENT_WAIT, false, 2},
+                    {"waits", TP_SPENT_WAIT, true, 1},
+                    {"returns", TP_SPENT_CALL, true, 0}};
+    struct tp_trace_comparison made = compare(base, 3, test, 3);
+    cr_assert_eq(made.named.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct tp_named_row *row = &made.named.rows[i];
+        cr_expect_str_eq(row->name, expected[i].name);
+        cr_expect_eq(row->what, expected[i].what, "%s", row->name);
+        cr_expect_eq(row->base_waits, expected[i].waited, "%s", row->name);
+        cr_expect_float_eq(row->change_us, expected[i].change, 1e-9);
+    }
+    free(made.named.rows);
+}
+
+/* A kernel knows the operators in which it changed as in all, with all that the
+ * device does for them; not where it is in none. */
+Test(trace_compare_names, operators_that_launch)
+{
+    struct tp_spent_row base[] = {
+        ROW(TP_SPENT_DEVICE, "m > conv", "old", 20000, 1e8),
+        ROW(TP_SPENT_DEVICE, "conv", "new", 4000, 4e6),
+        ROW(TP_SPENT_DEVICE, "mm", "new", 8000, 16e6),
+        ROW(TP_SPENT_HOST, "m > conv", "", 0, 0),
+        ROW(TP_SPENT_DEVICE, "", "graph", 4000, 4e6)};
+    struct tp_spent_row test[] = {
+        ROW(TP_SPENT_DEVICE, "conv", "new", 24000, 144e6),
+        ROW(TP_SPENT_DEVICE, "mm", "new", 4000, 4e6),
+        ROW(TP_SPENT_HOST, "conv", "", 0, 0),
+        ROW(TP_SPENT_HOST, "m > conv", "", 0, 0),
+        ROW(TP_SPENT_DEVICE, "", "graph", 8000, 16e6)};
+    struct tp_trace_comparison made = compare(base, 5, test, 5);
+    const struct tp_named_row *row = &made.named.rows[0];
+    cr_expect_str_eq(row->name, "new");
+    cr_expect_float_eq(row->change_us, 4, 1e-9);
+    cr_expect_eq(row->launchers.count, 1, "it grew in conv alone");
+    cr_expect_float_eq(row->launchers.base_us, 6, 1e-9);
+    cr_expect_float_eq(row->launchers.test_us, 6, 1e-9);
+    cr_expect_float_eq(row->launchers.base_per_step, 1, 1e-9);
+    cr_expect_float_eq(row->launchers.test_per_step, 2, 1e-9);
+    cr_expect_str_eq(made.named.rows[1].name, "graph");
+    cr_expect_eq(made.named.rows[1].launchers.count, 0);
     free(made.named.rows);
 }

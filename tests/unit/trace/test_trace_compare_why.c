@@ -20,6 +20,9 @@ struct recipe {
     double late_us; /* the same, behind the second                          */
     int calls;      /* of the layer                                         */
     bool module;    /* it is in a module, with_stack=True                   */
+    int nested;     /* 1: the operator is in one of its name, 2: beside
+                       another one                                          */
+    bool untyped;   /* types of inputs are not recorded                     */
 };
 
 static const struct recipe usual = {
@@ -42,19 +45,26 @@ static void event(struct writer *w, const char *category, const char *name,
                 category, name, !gpu, gpu ? 7 : 1, from, to - from, arguments);
 }
 
+static const char clamp[] = "clamp";
+
 /* An operator of 40 us in another one, with a kernel. */
 static void operate(struct writer *w, const char *outer, const char *inner,
                     const struct recipe *how, const char *kernel)
 {
+    const bool is_layer = kernel != clamp;
     char arguments[200];
     const double from = w->host, start = fmax(w->gpu, from + 20);
-    const bool is_layer = how != NULL;
     w->gpu = start + (is_layer ? how->kernel_us : 50);
     w->host += 40;
     snprintf(arguments, sizeof arguments,
-             "\"Input Dims\": %s, \"Input type\": [\"float\", \"float\"]",
-             is_layer ? how->dims : "[[1], [1]]");
+             "\"Input Dims\": %s, \"Input type\": [%s]",
+             is_layer ? how->dims : "[[1], [1]]",
+             how->untyped ? "" : "\"float\", \"float\"");
     event(w, "cpu_op", outer, from, w->host, "");
+    if (is_layer && how->nested)
+        event(w, "cpu_op", inner, from + 1, w->host - 1, arguments);
+    if (is_layer && how->nested == 2)
+        event(w, "cpu_op", "aten::t", w->host - 2, w->host - 1, "");
     event(w, "cpu_op", inner, from + 2, w->host - 2, arguments);
     snprintf(arguments, sizeof arguments,
              "\"device\":0,\"stream\":7,\"correlation\":%d", ++w->correlation);
@@ -76,7 +86,7 @@ static void write_step(struct writer *w, const struct recipe *how, int step)
                   "\"Python id\": 1");
     }
     w->host += how->gap_us;
-    operate(w, "aten::relu", "aten::clamp_min", NULL, "clamp");
+    operate(w, "aten::relu", "aten::clamp_min", how, clamp);
     w->host += how->late_us;
     const double done = fmax(w->gpu, w->host) + 5;
     event(w, "cuda_runtime", "cudaDeviceSynchronize", w->host, done, "");
@@ -268,6 +278,44 @@ Test(trace_compare_why, modules)
     expect(rows, TP_SPENT_DEVICE, TP_WHY_SLOWER,
            "nn.Module: Linear_0 > aten::linear > aten::addmm", 400);
     clear(&pair);
+}
+
+/* An operator that is all there is in another of its name is that one, as in
+ * compare/ops; one that is not has its own place. */
+Test(trace_compare_why, an_operator_in_itself)
+{
+    for (int nested = 1; nested <= 2; nested++) {
+        struct pair pair;
+        struct recipe twice = usual;
+        twice.nested = nested;
+        const struct tp_why_row *rows = compare(&pair, &usual, &twice);
+        bool moved = false;
+        for (size_t i = 0; i < pair.comparison.why.count; i++) {
+            moved |= !strcmp(rows[i].path,
+                             "aten::linear > aten::addmm > aten::addmm");
+            if (!strcmp(rows[i].path, "aten::linear > aten::addmm"))
+                cr_expect(nested == 2 || rows[i].test_per_step == 1, "%g %s",
+                          rows[i].test_per_step, rows[i].kind);
+        }
+        cr_expect_eq(moved, nested == 2);
+        clear(&pair);
+    }
+}
+
+/* Only shapes tell inputs apart where one run has no types. */
+Test(trace_compare_why, types_that_one_run_lacks)
+{
+    for (int other = 0; other < 2; other++) {
+        struct pair pair;
+        struct recipe bare = usual;
+        bare.kernel_us = 500;
+        bare.dims = other ? "[[64, 64], [64, 8]]" : usual.dims;
+        bare.untyped = true;
+        const struct tp_why_row *rows = compare(&pair, &usual, &bare);
+        expect(rows, TP_SPENT_DEVICE, other ? TP_WHY_RESHAPED : TP_WHY_SLOWER,
+               "aten::linear > aten::addmm", 400);
+        clear(&pair);
+    }
 }
 
 /* Real traces: all moments of their steps, whatever is in them. */

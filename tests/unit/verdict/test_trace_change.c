@@ -52,6 +52,7 @@ static void add_name(struct pair *pair, enum tp_spent what, const char *name,
 {
     const struct tp_named_row row = {.what = what,
                                      .name = name,
+                                     .base_name = "",
                                      .before = "",
                                      .path = "aten::outer > aten::inner",
                                      .base_per_step = before > 0,
@@ -62,6 +63,20 @@ static void add_name(struct pair *pair, enum tp_spent what, const char *name,
                                      .base_spread = 100,
                                      .test_spread = 100};
     pair->names[pair->compared.named.count++] = row;
+}
+
+/* What launches the last name: ms of the device, and how often it runs. */
+static void add_launcher(struct pair *pair, double before, double after,
+                         double runs_before, double runs_after)
+{
+    pair->names[pair->compared.named.count - 1].launchers =
+        (struct tp_launchers){.count = 1,
+                              .base_us = 1e3 * before,
+                              .test_us = 1e3 * after,
+                              .base_spread = 100,
+                              .test_spread = 100,
+                              .base_per_step = runs_before,
+                              .test_per_step = runs_after};
 }
 
 static const struct tp_trace_change *judge(struct pair *pair, size_t count)
@@ -202,6 +217,7 @@ Test(trace_change, more_calls_are_told_from_slower_ones)
     struct pair pair;
     fill(&pair, STEPS, 10, 0.1);
     add_name(&pair, TP_SPENT_DEVICE, "add", 10, 20);
+    add_launcher(&pair, 10, 20, 1, 2);
     pair.names[0].test_per_step = 2;
     const struct tp_trace_change *found = judge(&pair, 2);
     cr_expect(strstr(found[1].evidence, "2 times a step instead of 1"));
@@ -212,4 +228,144 @@ Test(trace_change, more_calls_are_told_from_slower_ones)
     found = judge(&pair, 2);
     cr_expect(strstr(found[1].suggestion, "shapes and types"));
     tp_trace_changes_clear(&pair.changes);
+}
+
+/* A kernel that runs more often, of operators that run as often as before:
+ * where the device does no more for them it took the place of another. */
+Test(trace_change, another_kernel_is_told_from_more_calls)
+{
+    for (int dearer = 0; dearer < 2; dearer++) {
+        struct pair pair;
+        fill(&pair, STEPS, 10, 0.1);
+        add_name(&pair, TP_SPENT_DEVICE, "split", 2, 14);
+        pair.names[0].test_per_step = 12;
+        add_launcher(&pair, 24, dearer ? 36 : 24.2, 53, 53);
+        const struct tp_trace_change *found =
+            judge(&pair, 1 + (size_t)dearer);
+        if (dearer) {
+            expect(&found[1], "slower_kernel", TP_SEVERITY_HIGH,
+                   "the device takes 36.000 ms instead of 24.000 for what "
+                   "launches it, which runs 53 times a step instead of 53");
+            cr_expect(strstr(found[1].suggestion, "another kernel is chosen"));
+            cr_expect(!strstr(found[1].suggestion, "calls it more often"));
+        }
+        tp_trace_changes_clear(&pair.changes);
+    }
+}
+
+/* What launches it is not known: no more is said of that. */
+Test(trace_change, more_often_of_unknown_operators)
+{
+    struct pair pair;
+    fill(&pair, STEPS, 10, 0.1);
+    add_name(&pair, TP_SPENT_DEVICE, "add", 10, 20);
+    pair.names[0].test_per_step = 2;
+    const struct tp_trace_change *found = judge(&pair, 2);
+    cr_expect(strstr(found[1].suggestion, "where it runs"));
+    tp_trace_changes_clear(&pair.changes);
+}
+
+/* A new kernel of operators for which the device does no more is no new work
+ * either, beside what is. */
+Test(trace_change, a_new_kernel_in_the_place_of_another)
+{
+    for (int dearer = 0; dearer < 2; dearer++) {
+        struct pair pair;
+        fill(&pair, STEPS, 10, 0.1);
+        add_name(&pair, TP_SPENT_DEVICE, "other", 0, 12);
+        add_launcher(&pair, 24, 24.1, 53, 53);
+        add_name(&pair, TP_SPENT_DEVICE, "more", 0, 10);
+        add_launcher(&pair, 0, dearer ? 10 : 0.5, 1, 1);
+        const struct tp_trace_change *found =
+            judge(&pair, 1 + (size_t)dearer);
+        if (dearer)
+            expect(&found[1], "new_work", TP_SEVERITY_HIGH,
+                   "+10.000, 10 % of the step before; 1 new, the largest more "
+                   "with 10.000 ms (and 1 in place of others)");
+        tp_trace_changes_clear(&pair.changes);
+    }
+}
+
+/* A call that did not wait before, and one that did. */
+Test(trace_change, a_call_that_waits_now)
+{
+    for (int waited = 0; waited < 2; waited++) {
+        struct pair pair;
+        fill(&pair, STEPS, 20, 0.1);
+        add_name(&pair, TP_SPENT_WAIT, "cudaMemcpyAsync", 1, 21);
+        pair.names[0].base_waits = waited;
+        pair.names[0].test_per_step = 3;
+        const struct tp_trace_change *found = judge(&pair, 2);
+        expect(&found[1], "slower_host", TP_SEVERITY_HIGH,
+               "the host waits in cudaMemcpyAsync");
+        cr_expect_eq(!waited,
+                     strstr(found[1].evidence, "it waits now, before it did "
+                                               "not") != NULL);
+        cr_expect(strstr(found[1].suggestion,
+                         waited ? "calls it more often" : "SYNCHRONISATION"));
+        tp_trace_changes_clear(&pair.changes);
+    }
+}
+
+/* What the other run has in another step, or as another kind, is not new. */
+Test(trace_change, a_name_of_both_runs_is_not_new)
+{
+    for (int both = 0; both < 2; both++) {
+        struct pair pair;
+        struct tp_compare_row op = {
+            .name = "aten::item", .base_count = both, .test_count = 1};
+        fill(&pair, STEPS, 20, 0.1);
+        add_name(&pair, TP_SPENT_HOST, "aten::item", 0, 20);
+        pair.compared.ops.rows = &op;
+        pair.compared.ops.count = 1;
+        const struct tp_trace_change *found = judge(&pair, 2);
+        cr_expect_str_eq(found[1].rule->id, both ? "slower_host" : "new_work");
+        tp_trace_changes_clear(&pair.changes);
+    }
+}
+
+/* A gap is new by both its ends, which are not new for that. */
+Test(trace_change, a_new_gap_has_both_ends)
+{
+    struct pair pair;
+    fill(&pair, STEPS, 20, 0.1);
+    add_name(&pair, TP_SPENT_GAP, "aten::mul", 0, 20);
+    pair.names[0].before = "aten::add";
+    const struct tp_trace_change *found = judge(&pair, 2);
+    expect(&found[1], "new_work", TP_SEVERITY_HIGH,
+           "1 new, the largest the gap between aten::add and aten::mul with");
+    tp_trace_changes_clear(&pair.changes);
+}
+
+/* Names that are judged as one are both told. */
+Test(trace_change, the_old_name_is_told)
+{
+    for (int renamed = 0; renamed < 2; renamed++) {
+        struct pair pair;
+        fill(&pair, STEPS, 20, 0.1);
+        add_name(&pair, TP_SPENT_HOST, "enumerate(DataLoader)#a", 1, 21);
+        pair.names[0].base_name = renamed ? "enumerate(DataLoader)#b" : "";
+        const struct tp_trace_change *found = judge(&pair, 2);
+        cr_expect_eq(renamed, strstr(found[1].evidence,
+                                     "#a (before: enumerate(DataLoader)#b), "
+                                     "with") != NULL);
+        tp_trace_changes_clear(&pair.changes);
+    }
+}
+
+/* A severe finding, of a step that scatters so much that it may be as long as
+ * before, and of one that does not. */
+Test(trace_change, a_severe_finding_in_a_step_that_may_be_chance)
+{
+    for (int chance = 0; chance < 2; chance++) {
+        struct pair pair;
+        fill(&pair, STEPS, 20, chance ? 30 : 0.1);
+        add_name(&pair, TP_SPENT_DEVICE, "gemm", 20, 40);
+        const struct tp_trace_change *found = judge(&pair, 2 - (size_t)chance);
+        expect(&found[!chance], "slower_kernel", TP_SEVERITY_HIGH, "+20.000");
+        cr_expect_eq(chance, strstr(found[!chance].evidence,
+                                    "the step as a whole may be chance, this "
+                                    "one is beyond that") != NULL);
+        tp_trace_changes_clear(&pair.changes);
+    }
 }
