@@ -78,7 +78,9 @@ async function ofTensors(of) {
   const tensors = await load('tensors'), list = [];
   const labels = OF_PLACES.includes(of('rule'))
       ? PLACE.filter((name) => name !== 'rank' && name !== 'ordinal').concat('path') : PLACE;
-  list.push({name: 'tensors', words: shared(tensors, of, labels)});
+  const words = shared(tensors, of, labels);
+  list.push({name: 'tensors', words: words.every((word) => word.startsWith('ordinal='))
+      ? shared(tensors, of, ['file']) : words}); /* any tensor may be the first */
   const row = tensors.rows.findIndex((one) =>
       one[tensors.at.get('file')] === of('file') &&
       one[tensors.at.get('path')] === of('path'));

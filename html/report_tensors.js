@@ -318,7 +318,7 @@ function scopeOf(tensors, wanted) {
 }
 
 /* What low, medium and high findings are. */
-const SEVERITIES = ['a property of the format or of the tensor, at all times',
+const SEVERITIES = ['a property of the format or of the tensor',
     'a measured change, or much lost in the format',
     'NaN or Inf where there was none, or where an incident began'];
 
