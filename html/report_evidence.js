@@ -154,9 +154,11 @@ const OF_CHANGES = {
   new_work: ['compare/kernels', 'compare/ops', 'compare/why'],
 };
 const ofChanges = (of) => OF_CHANGES[of('rule')].map((name) => ({name,
-    words: (table) => of('rule') === 'slower_step' ? []
-        : table.at.has('name') && plain(of('name')) ? [`name=${of('name')}`]
-        : of('name').split(/\s+/)}));
+    words: (table) => {
+      if (of('rule') === 'slower_step') return [];
+      const column = ['name', 'test_name'].find((one) => table.at.has(one));
+      return column && plain(of('name')) ? [`${column}=${of('name')}`] : of('name').split(/\s+/);
+    }}));
 
 /* Of a call, or of whatever has the finding's name. Where a row has exactly
  * that name, it is the one. */

@@ -119,6 +119,9 @@ def belongs(finding, row, traces):
         return traces[int(row["trace"])] == text_of(finding["file"])
     if "test_per_step" in row and "name" in row and "name" in names:
         return row["name"] == text_of(finding["name"])
+    if "test_name" in row and "name" in names and \
+            not re.search(r"\s", text_of(finding["name"])):
+        return row["test_name"] == text_of(finding["name"])
     labels = LABELS + ("step", "order")
     if "rule" in names and text_of(finding["rule"]) in OF_PLACES:
         labels = [name for name in labels if name not in ("rank", "ordinal")]
