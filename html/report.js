@@ -256,9 +256,9 @@ class View {
   }
 
   /* To the button of a finding that led here, which is shown again. */
-  goBack() {
+  async goBack() {
     const finding = this.from.closest('details.finding');
-    if (finding.hidden) narrow(null);
+    if (finding.hidden) await narrow(null);
     finding.open = true;
     this.from.focus({preventScroll: true});
     finding.scrollIntoView();

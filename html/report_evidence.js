@@ -78,7 +78,9 @@ async function ofTensors(of) {
   const tensors = await load('tensors'), list = [];
   const labels = OF_PLACES.includes(of('rule'))
       ? PLACE.filter((name) => name !== 'rank' && name !== 'ordinal').concat('path') : PLACE;
-  list.push({name: 'tensors', words: shared(tensors, of, labels)});
+  const words = shared(tensors, of, labels);
+  list.push({name: 'tensors', words: words.every((word) => word.startsWith('ordinal='))
+      ? shared(tensors, of, ['file']) : words}); /* any tensor may be the first */
   const row = tensors.rows.findIndex((one) =>
       one[tensors.at.get('file')] === of('file') &&
       one[tensors.at.get('path')] === of('path'));
@@ -152,9 +154,11 @@ const OF_CHANGES = {
   new_work: ['compare/kernels', 'compare/ops', 'compare/why'],
 };
 const ofChanges = (of) => OF_CHANGES[of('rule')].map((name) => ({name,
-    words: (table) => of('rule') === 'slower_step' ? []
-        : table.at.has('name') && plain(of('name')) ? [`name=${of('name')}`]
-        : of('name').split(/\s+/)}));
+    words: (table) => {
+      if (of('rule') === 'slower_step') return [];
+      const column = ['name', 'test_name'].find((one) => table.at.has(one));
+      return column && plain(of('name')) ? [`${column}=${of('name')}`] : of('name').split(/\s+/);
+    }}));
 
 /* Of a call, or of whatever has the finding's name. Where a row has exactly
  * that name, it is the one. */

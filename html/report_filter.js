@@ -11,7 +11,7 @@ function filterTools({number, distinct, shown}) {
 /* One condition or word; behind an operator blanks are skipped, unless what
  * follows them is a condition itself: "problem!= rank=1" are two. */
 const TERM = /([\w.]+)\s*(>=|<=|!=|=|>|<)(?:\s+(?![\w.]+\s*(?:[<>!]=|[=<>])))?(\S*)|\S+/g;
-const VALUES_MOST = 12, LABELS_MOST = 16;
+const VALUES_MOST = 12, LABELS_MOST = 16, VALUE_LONGEST = 40;
 
 /* What words are looked for in, made once of each row. */
 const texts = new WeakMap();
@@ -21,6 +21,8 @@ function textOf(row) {
   return texts.get(row);
 }
 
+/* The end of a long value, as of a path, tells it from others. */
+const ended = (text) => text.length > VALUE_LONGEST ? `…${text.slice(1 - VALUE_LONGEST)}` : text;
 const quoted = (words) => `\`${words}\``;
 const listed = (words, most) => words.slice(0, most).join(', ') +
     (words.length > most ? ` and ${words.length - most} more` : '');
@@ -54,7 +56,7 @@ function valuesOf(at, table) {
         [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
     return `${name} is ${shown(least)} to ${shown(most)}`;
   }
-  return `${name} is ${listed(values.map(shown), VALUES_MOST)}`;
+  return `${name} is ${listed(values.map((value) => ended(String(shown(value)))), VALUES_MOST)}`;
 }
 
 /* --- conditions --------------------------------------------------------------- */
@@ -74,9 +76,10 @@ function ofColumn(words, at, operator, value, table) {
   if (operator === '!=') return {words, holds: (row) => !same(row), lack: has};
   const limit = Number(value), sign = operator[0] === '>' ? 1 : -1;
   const least = operator.length > 1 ? 0 : Number.MIN_VALUE;
-  return {words, holds: (row) => sign * (number(row[at]) - limit) >= least,
+  /* one that is not finished narrows nothing yet */
+  return {words, holds: (row) => value === '' || sign * (number(row[at]) - limit) >= least,
       lack: () => !table.columns[at].number ? `${table.columns[at].name} has no numbers`
-          : value === '' || Number.isNaN(limit) ? `${quoted(value)} is no number` : has()};
+          : Number.isNaN(limit) ? `${quoted(value)} is no number` : has()};
 }
 
 /* Of a label that is none the text is looked for. */

@@ -74,17 +74,20 @@ function captionOf(bins, one, at, tensors, first) {
   const when = (word === 'sibling' ? nameOf(tensors, tensor) : '') +
       (iteration === null ? 'now' : `iteration ${iteration}`);
   const odd = [[one.zero, 'zeros'], [one.nan, 'NaN'], [one.inf, 'infinite']]
-      .filter(([count]) => count).map(([count, word]) => `, ${count} ${word}`);
+      .filter(([count]) => count)
+      .map(([count, word]) => `, ${count} ${count === 1 ? word.replace(/s$/, '') : word}`);
   return make('div', {},
       make('span', {class: at ? 'key at' : 'key before', 'aria-hidden': 'true'}),
-      `${when}${WHENS[word](first)}: ${one.all} elements${odd.join('')}`);
+      `${when}${WHENS[word](first)}: ${one.all} element${one.all === 1 ? '' : 's'}${odd.join('')}`);
 }
 
 /* Where the format ends, and what is lost there. */
 function rangeOf(range, format, over, all) {
-  return `${format} goes from ${shown(range.lower)} to ${shown(range.upper)}, dashed: ` +
-      `${range.count} elements (${percent(range.count / all)}) ` +
-      (over ? 'lie beyond its end' : 'are so small that it has zero for them');
+  const one = range.count === 1;
+  return `${format} goes from ${shown(range.lower)} to ${shown(range.upper)}, dashed where the ` +
+      `chart has it: ${range.count} element${one ? '' : 's'} (${percent(range.count / all)}) ` +
+      (over ? `lie${one ? 's' : ''} beyond its end`
+          : `${one ? 'is' : 'are'} so small that it has zero for ${one ? 'it' : 'them'}`);
 }
 
 /* Lines at the ends of the format, where they are within the chart. */
@@ -318,7 +321,7 @@ function scopeOf(tensors, wanted) {
 }
 
 /* What low, medium and high findings are. */
-const SEVERITIES = ['a property of the format or of the tensor, at all times',
+const SEVERITIES = ['a property of the format or of the tensor',
     'a measured change, or much lost in the format',
     'NaN or Inf where there was none, or where an incident began'];
 

@@ -82,6 +82,9 @@ look tensors run/report.html
 values run
 "$TPROF" --tensor_dir "$logs" --min_sqnr 60 --output_dir sqnr --no_plots --quiet
 evidence 'SQNR' sqnr/report.html sqnr/summary.h5
+"$TPROF" "$srcdir/testdata/checkpoints" --output_dir states --no_plots \
+    --quiet > /dev/null 2>&1
+evidence 'checkpoints' states/report.html states/summary.h5
 "$TPROF" "$srcdir/testdata/checkpoint_faults" --output_dir faults --no_plots \
     --quiet
 evidence 'no iterations' faults/report.html faults/summary.h5

@@ -119,9 +119,15 @@ def belongs(finding, row, traces):
         return traces[int(row["trace"])] == text_of(finding["file"])
     if "test_per_step" in row and "name" in row and "name" in names:
         return row["name"] == text_of(finding["name"])
+    if "test_name" in row and "name" in names and \
+            not re.search(r"\s", text_of(finding["name"])):
+        return row["test_name"] == text_of(finding["name"])
     labels = LABELS + ("step", "order")
     if "rule" in names and text_of(finding["rule"]) in OF_PLACES:
         labels = [name for name in labels if name not in ("rank", "ordinal")]
+    if [name for name in labels if name in names and
+            finding[name] not in (-1, b"")] == ["ordinal"] and "file" in row:
+        return text_of(finding["file"]).endswith(row["file"].lstrip("…"))
     for name in labels:
         if name in row and name in names and finding[name] not in (-1, b""):
             if row[name] != str(text_of(finding[name])):
@@ -149,9 +155,34 @@ def back(page, node, button, place, words):
         "Back to the finding").is_visible(), f"{words}: one way back")
 
 
+def back_when_hidden(page, node, button, place, words):
+    """The same where a cell of the map has hidden the finding meanwhile;
+    whether one does."""
+    cells = page.locator(".map td button")
+    for i in range(min(cells.count(), 12)):
+        button.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("place => document.activeElement.matches("
+                               "`${place} input[type=search]`)", arg=place)
+        cells.nth(i).click()
+        page.wait_for_selector("#findings-scope button")
+        if node.is_visible():
+            cells.nth(i).click()
+            continue
+        page.locator(f"{place} .tools").get_by_text(
+            "Back to the finding").click()
+        page.wait_for_function("node => node === document.activeElement",
+                               arg=button.element_handle(), timeout=5000)
+        box = button.bounding_box()
+        check(box and 0 <= box["y"] < page.viewport_size["height"],
+              f"{words}: hidden by cell {i}, and in sight again: {box}")
+        return True
+    return False
+
+
 def leads(page, file):
     """By key from each finding to its rows."""
-    led, alone, tables = 0, 0, set()
+    led, alone, tables, hidden = 0, 0, set(), False
     traces = [text_of(row["file"]) for row in file["ranks"][:]] \
         if "ranks" in file and "file" in file["ranks"].dtype.names else []
     for number, finding in enumerate(file["findings"][:60]):
@@ -184,12 +215,14 @@ def leads(page, file):
                   int(said[1]) + (int(left[1]) if left else 0),
                   f"{words}: {count} tensors, {evidence}")
             back(page, node, buttons.nth(i), place, words)
+            hidden = hidden or back_when_hidden(page, node, buttons.nth(i),
+                                                place, words)
             for row in rows_of(page, name):
                 check(belongs(finding, row, traces), f"{words}: {name} {row}")
             tables.add(name)
             led += 1
     print(f"{led} ways from findings to {' '.join(sorted(tables))}; "
-          f"{alone} without")
+          f"{alone} without" + (", one from behind the map" if hidden else ""))
 
 
 def main(browser):

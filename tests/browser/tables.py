@@ -73,6 +73,12 @@ def filters(page, name, table):
     told = status(page, name, f"{label}=zzz-none")
     check(rows(told) == 0 and f"{label}=zzz-none" in told and
           f"{label} is " in told, f"{name}: a value that is none: {told}")
+    listed = re.search(f"{label} is (.*?)( and \\d+ more)?[.;]", told)
+    check(listed and max(map(len, listed[1].split(", "))) <= 40,
+          f"{name}: values of some length: {told}")
+    told = status(page, name, f"{label} > ")
+    check(rows(told) == table["rows"],
+          f"{name}: a condition without an end: {told}")
     status(page, name, "")
 
 

@@ -280,7 +280,7 @@ def distribution(page, file):
         mine = bins[(bins["finding"] == 0) & (bins["when"] == when)]
         words = f"iteration {mine['iteration'][0]}"
         count = int(mine["count"].sum())
-        check(re.search(rf"{words}\b.*: {count} elements", text),
+        check(re.search(rf"{words}\b.*: {count} element", text),
               f"{words} has {count} elements: {text}")
         if when == b"at":
             check(mine["iteration"][0] == finding["iteration"], words)
@@ -323,7 +323,7 @@ def sides(page, file):
             if side == "before":
                 said = f"iteration {row['iteration']}, the last one before " \
                     "the first that is bad"
-            check(f"{said}: {count} elements" in text, f"{words}: {text}")
+            check(f"{said}: {count} element" in text, f"{words}: {text}")
         check(bool(side) != ("Nothing stands beside it" in text),
               f"{words}: {text}")
         if "range" in kinds:
@@ -331,7 +331,7 @@ def sides(page, file):
             lost = int(kinds["range"]["count"][0])
             numel = tensors["numel"][kinds["at"]["tensor"][0]]
             check(lost == round(float(finding["value"]) * numel) and
-                  f"dashed: {lost} elements" in text, f"{words}: {text}")
+                  f"chart has it: {lost} element" in text, f"{words}: {text}")
     print("beside:", told)
     return told
 
