@@ -181,11 +181,11 @@ static void make_rows(const void *from, size_t first, size_t count, void *made)
  * page without its script; one that says something in one row is. */
 Test(html_table, columns_without_a_word_are_not_shown)
 {
-    static const struct row rows[] = {
+    static const struct row blank[] = {
         {.name = "", .integer = -1, .count = 0, .real = NAN},
         {.name = "", .integer = -1, .count = 0, .real = NAN},
         {.name = "x", .integer = 0, .count = 0, .real = -INFINITY}};
-    const struct tp_table table = TP_TABLE_OF("blank", columns, rows, 3);
+    const struct tp_table table = TP_TABLE_OF("blank", columns, blank, 3);
     struct tp_text html = {0};
     tp_html_table_rows(&html, &table, 2);
     cr_expect_null(strstr(tp_text_get(&html), ">name<"));
