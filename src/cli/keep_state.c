@@ -231,29 +231,38 @@ void tp_reused_text(const struct tp_reused *reused, const char *state,
     }
 }
 
+/* What became of it, in words; false: nothing that has to be said. */
+static bool add_outcome(const struct tp_options *options,
+                        const struct tp_kept_file *file,
+                        const struct tp_reused *reused, enum tp_status status,
+                        struct tp_text *text)
+{
+    const bool interrupted = status == TP_E_INTERRUPTED && file->written;
+    const bool nothing = status == TP_E_NOT_FOUND && file->left &&
+                         reused->gone + reused->hidden > 0;
+    if (interrupted && options->world)
+        tp_text_add(text, ": what was read is kept, here and beside it; the "
+                          "same command goes on from there");
+    else if (interrupted)
+        tp_text_add(text,
+                    ": what was read of %zu file%s is kept; the same command "
+                    "goes on from there",
+                    file->files, file->files == 1 ? "" : "s");
+    else if (nothing)
+        tp_text_add(text,
+                    ": left as it is, since nothing was found to read; of its "
+                    "files %zu are no longer there, and %zu were not met",
+                    reused->gone, reused->hidden);
+    return interrupted || nothing;
+}
+
 void tp_kept_file_failed(const struct tp_options *options,
                          const struct tp_kept_file *file,
                          const struct tp_reused *reused, enum tp_status status)
 {
     struct tp_text text = {0};
     tp_text_printable(&text, options->state);
-    if (status == TP_E_INTERRUPTED && file->written && options->world)
-        tp_text_add(&text, ": what was read is kept, here and beside it; the "
-                           "same command goes on from there");
-    else if (status == TP_E_INTERRUPTED && file->written)
-        tp_text_add(&text,
-                    ": what was read of %zu file%s is kept; the same command "
-                    "goes on from there",
-                    file->files, file->files == 1 ? "" : "s");
-    else if (status == TP_E_NOT_FOUND && file->left &&
-             reused->gone + reused->hidden)
-        tp_text_add(&text,
-                    ": left as it is, since nothing was found to read; of its "
-                    "files %zu are no longer there, and %zu were not met",
-                    reused->gone, reused->hidden);
-    else
-        text.failed = true;
-    if (!text.failed)
+    if (add_outcome(options, file, reused, status, &text) && !text.failed)
         tp_print_warning(options, "%s", tp_text_get(&text));
     tp_text_clear(&text);
 }
