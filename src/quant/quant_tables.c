@@ -173,14 +173,8 @@ void tp_quant_tables_make(const struct tp_quant *quant,
                           struct tp_table *groups,
                           struct tp_table *recommendations)
 {
-    *worst = (struct tp_table){
-        .name = "quantization_worst",
-        .columns = worst_columns,
-        .column_count = COUNT_OF(worst_columns),
-        .rows = quant->worst.cells,
-        .row_count = quant->worst.count,
-        .row_size = sizeof *quant->worst.cells,
-    };
+    *worst = TP_TABLE_OF("quantization_worst", worst_columns,
+                         quant->worst.cells, quant->worst.count);
     *quantization = (struct tp_table){
         .name = "quantization",
         .columns = quantization_columns,
