@@ -479,15 +479,17 @@ function ofFinding(table, finding) {
   return table.rows.slice(low, end);
 }
 
+/* Rules that judge a place: all its ranks, iterations and samples. */
+const ofPlaces = (rule) => ['sqnr', 'overflow', 'underflow'].includes(rule);
+
 /* What a chart of rates shows as the usual value, and marks: the first of a
  * place may be another tensor than the worst, whose series this is. */
-const PLACES_RULES = ['sqnr', 'overflow', 'underflow'];
-const wordsOf = (rule) => !PLACES_RULES.includes(rule)
+const wordsOf = (rule) => !ofPlaces(rule)
     ? {baseline: 'baseline', first: 'first bad'}
     : {baseline: rule === 'sqnr' ? 'median of the place' : 'median of the place before',
        first: 'worst of the place'};
 /* Why a chart has no baseline. */
-const noBaseline = (rule, iteration) => PLACES_RULES.includes(rule)
+const noBaseline = (rule, iteration) => ofPlaces(rule)
     ? `of the place nothing was judged before iteration ${iteration}, the first bad one`
     : 'this is not measured against what is usual';
 
@@ -509,7 +511,7 @@ async function addSeries(place, of, finding) {
   else if (points.length < 2)
     lack(`only iteration ${points[0][0]} has it, ${shown(points[0][1])}`);
   else {
-    const rule = of('rule'), ofPlace = PLACES_RULES.includes(rule);
+    const rule = of('rule'), ofPlace = ofPlaces(rule);
     const worst = ofPlace && points.find((point) => point[1] === of('value'));
     place.append(keys.chart(points, {metric, baseline: of('baseline'),
         iteration: ofPlace ? worst && worst[0] : of('iteration'),
@@ -523,7 +525,7 @@ async function addSeries(place, of, finding) {
 
 /* --- the page ----------------------------------------------------------------- */
 
-const evidence = evidencePage({make, load, parse, filter,
+const evidence = evidencePage({make, load, parse, filter, ofPlaces,
     has: (name) => !!section_of(name)});
 
 /* Links to the parts that are there: those that are drawn come late. */
@@ -538,7 +540,7 @@ const heat = mapPage({make, number, distinct, CELLS_MOST, narrow, name, bands,
     scope: () => scope, onWiden: (tell) => widened.push(tell),
     onPrint: (tell) => printed.push(tell)});
 const tensors = section_of('tensors') && tensorPage({make, draw, shown, load, View,
-    number, distinct, widthOf, ofFinding, map: heat,
+    number, distinct, widthOf, ofFinding, ofPlaces, map: heat,
     scope: () => scope, onScope: (tell) => scoped.push(tell),
     replaceView: (name, view) => views.set(name, view)});
 const main = ['calls', 'replay'].find((name) => section_of(name));

@@ -295,8 +295,7 @@ function scopeOf(wanted) {
       const known = wanted.filter(({axis}) => other.at.has(axis.id));
       return known.length ? {words: words(known), holds: (row) =>
           known.every(({axis, name}) => cell(other, row, axis.id) === name),
-          rest: wanted.filter((one) => !known.includes(one))
-              .map(({axis}) => `over all ${page.map.plural(axis)}`).join(', ')} : null;
+          rest: page.map.overAll(wanted.filter((one) => !known.includes(one)))} : null;
     },
   };
 }

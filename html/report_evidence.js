@@ -14,9 +14,6 @@ const BUTTONS_MOST = 3;
 const PLACE = ['layer_type', 'layer_idx', 'operation', 'phase', 'component',
     'quant_type', 'tensor_name', 'ordinal', 'rank', 'module', 'expert'];
 
-/* Rules that judge a place: all its ranks, iterations and samples. */
-const OF_PLACES = ['sqnr', 'overflow', 'underflow'];
-
 /* Tables about single tensors, which name the tensor's row. */
 const OF_TENSORS = {sqnr: ['quantization'], overflow: ['quantization'],
     underflow: ['quantization'], dims: ['dims'], scales: ['quantised']};
@@ -76,7 +73,7 @@ const hits = (table, words) => {
 /* Tensors of the finding's place, and what tables say of the one it names. */
 async function ofTensors(of) {
   const tensors = await load('tensors'), list = [];
-  const labels = OF_PLACES.includes(of('rule'))
+  const labels = page.ofPlaces(of('rule'))
       ? PLACE.filter((name) => name !== 'rank' && name !== 'ordinal').concat('path') : PLACE;
   const words = shared(tensors, of, labels);
   list.push({name: 'tensors', words: words.every((word) => word.startsWith('ordinal='))

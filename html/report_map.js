@@ -50,6 +50,10 @@ const words = (wanted) =>
 /* What all of an axis are called: "layers", "calls". */
 const plural = ({words}) => words.endsWith('s') ? words : `${words}s`;
 
+/* Of what was wanted, what rows are not narrowed to; "": nothing. */
+const overAll = (wanted) => wanted.length
+    ? `over all ${wanted.map(({axis}) => plural(axis)).join(' and ')}` : '';
+
 /* --- measures ------------------------------------------------------------------ */
 
 const SEVERITIES = [['low', 'low'], ['medium', 'medium'], ['high', 'high']];
@@ -335,5 +339,5 @@ function draw(place, source) {
   show();
 }
 
-return {draw, sorted, depthOf, words, plural, ofFindings, ofWords, known};
+return {draw, sorted, depthOf, words, plural, overAll, ofFindings, ofWords, known};
 }

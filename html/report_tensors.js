@@ -196,7 +196,7 @@ async function distribution(place, finding, of) {
   const format = its ? its[tensors.at.get('target_format')] : 'the format';
   place.append(histogram([...sets.values()], range && range[0], page.widthOf(place),
       {tensors, format, over: rule === 'overflow',
-       first: LOSSES.includes(rule) || rule === 'sqnr' ? ' the first that is bad' : ''}));
+       first: page.ofPlaces(rule) ? ' the first that is bad' : ''}));
   if (LOSSES.includes(rule) && sets.size === 1)
     place.append(make('p', {class: 'soft'}, 'Nothing stands beside it: no tensor of its ' +
         'kind, before or elsewhere, loses no more than the limit' +
@@ -266,7 +266,6 @@ function membersOf(table, tensors, wanted) {
 function ofGroups(table, tensors, wanted) {
   const by = new Set(table.rows.flatMap((row) => namesOf(table, row)));
   const known = wanted.filter(({axis}) => by.has(axis.id));
-  const over = (list) => `over all ${list.map(({axis}) => page.map.plural(axis)).join(' and ')}`;
   if (!known.length)
     return {words: `what has tensors of ${page.map.words(wanted)}`,
             rest: 'with all its other tensors', holds: membersOf(table, tensors, wanted)};
@@ -281,7 +280,8 @@ function ofGroups(table, tensors, wanted) {
   };
   const others = wanted.filter((one) => !known.includes(one));
   return {words: known.map((one) => page.map.words([one])).join(' or '), holds,
-          rest: others.length ? over(others) : known.length > 1 ? 'each over all of the other' : ''};
+          rest: page.map.overAll(others) ||
+              (known.length > 1 ? 'each over all of the other' : '')};
 }
 
 /* --- what a click narrows to ---------------------------------------------------- */
@@ -311,8 +311,7 @@ function scopeOf(tensors, wanted) {
       const known = wanted.filter(({axis}) => table.at.has(axis.id));
       if (known.length)
         return {words: words(known), holds: (row) => hold(table, row),
-                rest: wanted.filter((one) => !known.includes(one))
-                    .map(({axis}) => `over all ${page.map.plural(axis)}`).join(', ')};
+                rest: page.map.overAll(wanted.filter((one) => !known.includes(one)))};
       const at = table.at.get('tensor');
       return at === undefined ? null : {words: words(wanted), holds: (row) =>
           tensors.rows[row[at]] !== undefined && hold(tensors, tensors.rows[row[at]])};

@@ -48,14 +48,13 @@ static bool is_there(const struct tp_kept *kept, bool whole)
            strcmp(kept->known.roots, tp_text_get(&kept->roots)) == 0;
 }
 
-/* Whether there are files of ours. */
-static bool has_files(const struct tp_records *records)
+/* How many are ours. */
+static size_t files_of(const struct tp_records *records)
 {
-    for (size_t i = 0; i < records->count; i++) {
-        if (!records->items[i].ignored)
-            return true;
-    }
-    return false;
+    size_t files = 0;
+    for (size_t i = 0; i < records->count; i++)
+        files += !records->items[i].ignored;
+    return files;
 }
 
 static enum tp_status keep(void *context, const struct tp_records *records,
@@ -64,7 +63,8 @@ static enum tp_status keep(void *context, const struct tp_records *records,
     struct tp_kept *kept = context;
     const struct tp_state_header header = header_of(kept, whole);
     enum tp_status status = TP_OK;
-    kept->file.left = !has_files(records);
+    const size_t files = files_of(records);
+    kept->file.left = files == 0;
     if (kept->file.left)
         return TP_OK;
     if (!is_there(kept, whole))
@@ -77,7 +77,7 @@ static enum tp_status keep(void *context, const struct tp_records *records,
     if (whole)
         tp_state_drop_sides(kept->options->state);
     kept->file.written = true;
-    kept->file.files = records->count;
+    kept->file.files = files;
     return TP_OK;
 }
 

@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-hk4CY0nTwVGOiRDU0xj35zS35KgrOiMU13qvI5jGC0s="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-4qPG79P1G/Mk/fpa4Wrf2wC8hiyKAeAjNAitBqnUnqs="
+    "sha256-Zmm5rKdtHJeokacjsfCWjw2aBKyUTzXXttQD55jHuTY="
 
 #endif

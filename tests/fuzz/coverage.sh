@@ -19,10 +19,10 @@ targets=$(sed -n 's/^FUZZ_REPLAYS += //p' "$sources/tests/Makefile.inc")
 # shellcheck disable=SC2086 # a list
 make -j "$jobs" $targets > make.log
 rm -f ./*.profraw
-objects=()
+objects=() # the first is a word of its own, or SOURCES is taken for it
 for target in $targets; do
     srcdir=$sources LLVM_PROFILE_FILE=${target##*/}.profraw "./$target"
-    objects+=(-object "$target")
+    objects+=(${objects[0]+-object} "$target")
 done
 llvm-profdata merge -o all.profdata ./*.profraw
 llvm-cov show -instr-profile=all.profdata "${objects[@]}" \
