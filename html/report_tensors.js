@@ -174,9 +174,6 @@ function histogram(sets, range, width, {tensors, format, over, first}) {
       ...(range ? [make('div', {}, rangeOf(range, format, over, at.all))] : []));
 }
 
-/* Rules that show a tensor of a place in all iterations. */
-const LOSSES = ['overflow', 'underflow'];
-
 async function distribution(place, finding, of) {
   const table = await load('histograms/findings');
   if (!table) return;
@@ -197,7 +194,7 @@ async function distribution(place, finding, of) {
   place.append(histogram([...sets.values()], range && range[0], page.widthOf(place),
       {tensors, format, over: rule === 'overflow',
        first: page.ofPlaces(rule) ? ' the first that is bad' : ''}));
-  if (LOSSES.includes(rule) && sets.size === 1)
+  if (page.ofPlaces(rule) && rule !== 'sqnr' && sets.size === 1)
     place.append(make('p', {class: 'soft'}, 'Nothing stands beside it: no tensor of its ' +
         'kind, before or elsewhere, loses no more than the limit' +
         (range ? '.' : `, and ${format} scales each block to its own ends.`)));
@@ -295,7 +292,7 @@ function scopeOf(tensors, wanted) {
   const words = page.map.words;
   return {
     words: words(wanted),
-    by: wanted.map(({axis}) => ({label: axis.id, all: page.map.plural(axis)})),
+    by: wanted.map(({axis}) => ({label: axis.id, axis})),
     lack: () => 'its rows are of no tensors',
     of: (table) => {
       const its = table.at.get('finding'), group = table.at.get('group');
@@ -505,7 +502,7 @@ function regroup(by, kinds, told, show) {
     const wanted = fits(own) ? own : kinds.find(fits) || own;
     before = wanted === own ? '' : own;
     told.textContent = wanted === own ? '' : `By ${wanted} while ${scope.words} is chosen: ` +
-        `by ${own} each row is over all ${of(wanted).map(({all}) => all).join(' and ')}.`;
+        `by ${own} each row is ${page.map.overAll(of(wanted))}.`;
     if (by.value === wanted) return;
     by.value = wanted;
     show();

@@ -599,7 +599,7 @@ enum tp_status tp_divergence_find(const struct tp_dump_place *a,
     divergence->misfiled = search.given_right && !search.given_off;
     conclude(divergence);
     divergence->sentence = tp_divergence_sentence(divergence);
-    return divergence->sentence ? TP_OK : tp_fail_memory(err);
+    return divergence->arena.failed ? tp_fail_memory(err) : TP_OK;
 }
 
 void tp_divergence_clear(struct tp_divergence *divergence)

@@ -434,10 +434,5 @@ const char *tp_divergence_sentence(struct tp_divergence *divergence)
                            "dump' checks the files.");
     add_low(&text, divergence);
     add_unknown(&text, divergence);
-    const char *sentence = text.failed
-                               ? NULL
-                               : tp_arena_text(&divergence->arena,
-                                               tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return sentence;
+    return tp_arena_take(&divergence->arena, &text);
 }

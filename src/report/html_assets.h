@@ -11,6 +11,6 @@ extern const char *const tp_html_script[];
 #define TP_HTML_STYLE_HASH \
     "sha256-hk4CY0nTwVGOiRDU0xj35zS35KgrOiMU13qvI5jGC0s="
 #define TP_HTML_SCRIPT_HASH \
-    "sha256-Zmm5rKdtHJeokacjsfCWjw2aBKyUTzXXttQD55jHuTY="
+    "sha256-AoCXIbyqlW7vXwzc2QEXkumeZWQTL6Kltx0zqOBNCjk="
 
 #endif

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Ctrl-C says what the state keeps, a merge that the run did not end, and the
-# same command goes on.
+# Ctrl-C says how many files of ours the state keeps, a merge that the run did
+# not end, and the same command goes on.
 some_logs d 3
+echo "not of ours" > d/0.txt
 # zeros that take a second to read, and no room
 {
     header='{"t":{"dtype":"BF16","shape":[6442450944],'
@@ -19,6 +20,6 @@ echo "exit $?"
 cat err
 tprof-analyze merge s --output_dir out 2>&1
 find . -name '.s.*' -o -name '*.lock'
-must rm d/large.safetensors
+must rm d/large.safetensors d/0.txt
 tprof-analyze tensors d --no_plots --jobs 1 --formats none --dims none \
     --output_dir out --state s | grep 'known, 0 read'

@@ -217,15 +217,52 @@ static int run(char **words_of, const char *kind, long at, bool on)
     return status;
 }
 
+/* A function of a library, of what backtrace_symbols_fd prints: FILE(NAME+OFFSET)
+ * [ADDRESS], as FILE(NAME or, where it has none, FILE(+OFFSET; "" where that is
+ * none of a library. */
+static const char *in_library(char *frame)
+{
+    char *name = strstr(frame, ".so") ? strchr(frame, '(') : NULL;
+    if (!name)
+        return "";
+    name[1 + strcspn(name + 1, name[1] == '+' ? ")" : "+)")] = '\0';
+    char *slash = strrchr(frame, '/');
+    return slash ? slash + 1 : frame;
+}
+
+/* Ends in libraries: in which function, and how often. */
+static struct ending {
+    char place[LONGEST];
+    long runs;
+} * endings;
+static size_t ending_count;
+
+static void count_ending(const char *place)
+{
+    size_t i = 0;
+    while (i < ending_count && strcmp(endings[i].place, place) != 0)
+        i++;
+    if (i == ending_count) {
+        endings = realloc(endings, (i + 1) * sizeof *endings);
+        if (!endings)
+            abort();
+        ending_count++;
+        endings[i].runs = 0;
+        snprintf(endings[i].place, sizeof endings[i].place, "%s", place);
+    }
+    endings[i].runs++;
+}
+
 /* Whether the first frame that is neither ours nor the C or C++ library's is of
- * a library. */
+ * a library, which is then counted. */
 static bool crashed_in_library(void)
 {
     static const char *const common[] = {"inject", "libc.so", "libstdc++",
                                          "libgcc_s", "libpthread"};
     size_t size;
     char *text = read_whole("trace", &size), *line;
-    bool in = false, found = false;
+    const char *place = "";
+    bool found = false;
     if (!text)
         return false;
     text[size ? size - 1 : 0] = '\0';
@@ -233,8 +270,12 @@ static bool crashed_in_library(void)
         found = true;
         for (size_t i = 0; i < sizeof common / sizeof *common; i++)
             found &= !strstr(line, common[i]);
-        in = found && strstr(line, ".so") != NULL;
+        if (found)
+            place = in_library(line);
     }
+    const bool in = *place;
+    if (in)
+        count_ending(place);
     free(text);
     return in;
 }
@@ -320,5 +361,8 @@ int main(int argc, char **argv)
             printf(" %ld %s", counts[v], words[v]);
     }
     printf("\n");
+    for (size_t i = 0; i < ending_count; i++)
+        printf("  in %s): %ld\n", endings[i].place, endings[i].runs);
+    free(endings);
     return bad != 0;
 }
