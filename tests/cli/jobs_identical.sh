@@ -28,6 +28,7 @@ alike()
         must mkdir -p draw
         must mv printed told draw/
         must mv draw "$name.$jobs"
+        must rm -f s
     done
     # the table of msprobe has its time in its name
     for jobs in 1 2 7; do
@@ -54,6 +55,9 @@ alike autodiff compare "$data/divergence/step1" "$data/divergence/step2" \
     --autodiff --no_plots
 alike replay replay "$data/replay" --pert_mode all
 alike merge merge part.aa.state part.ab.state
+alike tensors_kept tensors d --no_plots --state s --state_every 0
+alike traces_kept trace before.json after.json --no_plots --state s \
+    --state_every 0
 # The results of this one are what it prints.
 for jobs in 1 2 7; do
     tprof-analyze check "$data/check" --jobs $jobs --format json \
