@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/notes.h"
 #include "formats/distcp/unit.h"
 #include "formats/gzip.h"
 #include "formats/numpy/numpy_formats.h"
@@ -424,11 +425,7 @@ static enum tp_status name_by_file(struct tp_tensor_file *file,
 {
     struct tp_text name = {0};
     tp_text_add(&name, "%s.%s", file->label.tensor_name, label->tensor_name);
-    label->tensor_name =
-        name.failed
-            ? NULL
-            : tp_arena_text(&file->arena, tp_text_get(&name), name.length);
-    tp_text_clear(&name);
+    label->tensor_name = tp_arena_take(&file->arena, &name);
     return label->tensor_name ? TP_OK : tp_fail_memory(err);
 }
 
@@ -448,11 +445,7 @@ static const char *shifted_path(struct tp_tensor_file *file, const char *path)
         struct tp_text text = {0};
         tp_text_add(&text, "%s%lld%s", shift->prefix,
                     (long long)(number + shift->by), path + length + digits);
-        path = text.failed ? NULL
-                           : tp_arena_text(&file->arena, tp_text_get(&text),
-                                           text.length);
-        tp_text_clear(&text);
-        return path;
+        return tp_arena_take(&file->arena, &text);
     }
     return path;
 }

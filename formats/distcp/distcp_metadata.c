@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/order.h"
 #include "base/search.h"
-#include "base/text_index.h"
 #include "data/tensor_axes.h"
 #include "formats/torch/torch_rebuild.h"
 
@@ -130,12 +130,10 @@ static enum tp_status note_calls(struct tp_distcp_metadata *m,
 static uint64_t key_hash(const char *name, size_t length, const int64_t *offset,
                          int ndim)
 {
-    uint64_t h = tp_text_hash(name, length) + (uint64_t)(ndim + 2);
-    for (int i = 0; i < ndim; i++) {
-        h = (h ^ (uint64_t)offset[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
-    }
-    return h;
+    uint64_t h = tp_hash_next(tp_hash_bytes(name, length), (uint64_t)ndim);
+    for (int i = 0; i < ndim; i++)
+        h = tp_hash_next(h, (uint64_t)offset[i]);
+    return tp_hash_end(h);
 }
 
 /* The key of a place. */

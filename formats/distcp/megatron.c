@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/notes.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "formats/distcp/unit.h"
@@ -356,12 +357,7 @@ static const char *whole_path(const struct reading *r, const struct part *part)
         rest = at + strspn(at, "0123456789");
     }
     tp_text_add(&text, "%s", rest);
-    const char *path = text.failed
-                           ? NULL
-                           : tp_arena_text(&r->unit->file->arena,
-                                           tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return path;
+    return tp_arena_take(&r->unit->file->arena, &text);
 }
 
 static enum tp_status join(struct reading *r, const struct part *first,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/text.h"
 #include "data/range_storage.h"
 #include "data/tensor_axes.h"
@@ -69,12 +70,7 @@ static const char *part_path(struct tp_unit *unit,
         tp_text_add(&text, "%s%" PRId64 ":%" PRId64, i ? "," : "",
                     part->offset[i], part->offset[i] + part->size[i]);
     tp_text_add(&text, "]");
-    const char *path = text.failed
-                           ? NULL
-                           : tp_arena_text(&unit->file->arena,
-                                           tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return path;
+    return tp_arena_take(&unit->file->arena, &text);
 }
 
 static enum tp_status add_parts(struct tp_unit *unit,

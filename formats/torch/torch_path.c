@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/text_index.h"
 
 enum {
     HASH_TEXT = 17,      /* '~' and 16 digits                            */
@@ -16,6 +15,23 @@ enum {
     TUPLE_DEPTH = 4,     /* of tuples that are keys                      */
     TUPLE_ITEMS = 64
 };
+
+/* What tells long keys apart that begin alike: the same in every run. */
+static uint64_t mark_of(const char *text, size_t length)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    size_t left = length;
+    uint64_t hash = left, word = 0;
+    for (; left >= sizeof word; left -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, text, left);
+    hash = (hash ^ word) * odd;
+    return hash ^ hash >> 32;
+}
 
 static bool add(struct tp_torch_path *path, const char *text, size_t length)
 {
@@ -68,7 +84,7 @@ static bool add_text(struct tp_torch_path *path, const char *text,
     size_t hashed = length < HASHED ? length : HASHED;
     char hash[HASH_TEXT + 1];
     snprintf(hash, sizeof hash, "~%016" PRIx64,
-             tp_text_hash(text, hashed) ^ (uint64_t)length);
+             mark_of(text, hashed) ^ (uint64_t)length);
     size_t kept = whole_characters(text, TP_TORCH_PATH_MAX - HASH_TEXT);
     return add_printable(path, text, kept, quoted, bytes) &&
            add_word(path, hash);
@@ -209,6 +225,6 @@ char *tp_torch_path_text(const struct tp_torch_path *path, size_t length,
         whole_characters(path->text, TP_TORCH_PATH_MAX - HASH_TEXT);
     memcpy(cut, path->text, kept);
     snprintf(cut + kept, sizeof cut - kept, "~%016" PRIx64,
-             tp_text_hash(path->text, length));
+             mark_of(path->text, length));
     return tp_arena_text(arena, cut, strlen(cut));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A set of texts: open addressing with linear probing, at most half full, by
- * the hash of text_index.h. Slots hold pointers only; hashes are worked out
+ * the hash of hash.h. Slots hold pointers only; hashes are worked out
  * again when the set doubles.
  *
  * Alternative: a sorted array or a tree, whose every step compares texts that
@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_index.h"
+#include "base/hash.h"
 
 static const char **slot_of(const struct tp_intern *set, const char *text)
 {
     size_t slot =
-        (size_t)tp_text_hash(text, strlen(text)) & (set->capacity - 1);
+        (size_t)tp_hash_bytes(text, strlen(text)) & (set->capacity - 1);
     while (set->slots[slot] && strcmp(set->slots[slot], text))
         slot = (slot + 1) & (set->capacity - 1);
     return &set->slots[slot];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open addressing with linear probing, at most half full. The hash takes eight
- * bytes a step by a multiplication with an odd constant (2^64 over the golden
- * ratio), and mixes the high bits into the low ones, which pick the slot.
+ * Open addressing with linear probing, at most half full.
  *
  * Alternative: sorted texts and bisection, which need no room beyond a number
  * each, but some 20 comparisons of texts that mostly begin alike to sort and to
@@ -14,26 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 struct tp_text_slot {
     const char *text; /* NULL: free */
     size_t number;
 };
-
-uint64_t tp_text_hash(const char *text, size_t length)
-{
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    size_t left = length;
-    uint64_t hash = left, word = 0;
-    for (; left >= sizeof word; left -= sizeof word, text += sizeof word) {
-        memcpy(&word, text, sizeof word);
-        hash = (hash ^ word) * odd;
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    memcpy(&word, text, left);
-    hash = (hash ^ word) * odd;
-    return hash ^ hash >> 32;
-}
 
 bool tp_text_index_init(struct tp_text_index *index, size_t count)
 {
@@ -51,7 +35,7 @@ static struct tp_text_slot *slot_of(const struct tp_text_index *index,
                                     const char *text)
 {
     const size_t mask = index->capacity - 1;
-    size_t at = (size_t)tp_text_hash(text, strlen(text)) & mask;
+    size_t at = (size_t)tp_hash_bytes(text, strlen(text)) & mask;
     while (index->slots[at].text && strcmp(index->slots[at].text, text) != 0)
         at = (at + 1) & mask;
     return &index->slots[at];

@@ -33,8 +33,4 @@ size_t tp_text_index_of(const struct tp_text_index *index, const char *text);
 /* Releases the index, not the texts; it is empty afterwards. */
 void tp_text_index_clear(struct tp_text_index *index);
 
-/* A hash of `length` bytes whose low bits serve as well as its high ones; it
- * may differ from machine to machine. */
-uint64_t tp_text_hash(const char *text, size_t length);
-
 #endif

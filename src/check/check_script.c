@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_index.h"
+#include "base/hash.h"
 
 static size_t slot_of(const struct tp_names *names, const char *text,
                       size_t length)
 {
-    size_t slot = (size_t)tp_text_hash(text, length) & (names->capacity - 1);
+    size_t slot = (size_t)tp_hash_bytes(text, length) & (names->capacity - 1);
     while (names->slots[slot].text &&
            (names->slots[slot].length != length ||
             memcmp(names->slots[slot].text, text, length) != 0))

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_index.h"
+#include "base/hash.h"
 
 enum {
     MOST_DEEP = 64,   /* branches in each other                           */
@@ -26,7 +26,7 @@ enum {
 static size_t slot_of(const struct tp_shell_names *names, const char *name,
                       size_t length)
 {
-    size_t slot = (size_t)tp_text_hash(name, length) & (names->capacity - 1);
+    size_t slot = (size_t)tp_hash_bytes(name, length) & (names->capacity - 1);
     while (names->slots[slot].name &&
            (strncmp(names->slots[slot].name, name, length) != 0 ||
             names->slots[slot].name[length]))

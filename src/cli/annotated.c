@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/targets.h"
 #include "report/annotate.h"
 
 static bool is_folder(const char *path)
@@ -28,13 +29,6 @@ static char *target(const struct tp_options *options,
                : strdup(options->annotate);
 }
 
-static bool is_same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-    return stat(path, &a) == 0 && stat(other, &b) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 enum tp_status tp_annotated_check(const struct tp_options *options,
                                   struct tp_error *err)
 {
@@ -50,13 +44,9 @@ static enum tp_status check_target(const struct tp_options *options,
                                    struct tp_error *err)
 {
     char *path = target(options, &run->traces[trace]);
-    enum tp_status status = path ? TP_OK : tp_fail_memory(err);
-    for (size_t i = 0; i < run->trace_count && status == TP_OK; i++) {
-        if (is_same_file(path, run->traces[i].path))
-            status = tp_fail(err, TP_E_USAGE, -1,
-                             "--annotate would write over a trace, %s",
-                             run->traces[i].path);
-    }
+    enum tp_status status =
+        path ? tp_targets_check_traces("--annotate", path, run, err)
+             : tp_fail_memory(err);
     free(path);
     return status;
 }

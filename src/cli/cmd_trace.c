@@ -10,6 +10,7 @@
 #include "cli/annotated.h"
 #include "cli/journal.h"
 #include "cli/scripts.h"
+#include "cli/targets.h"
 #include "cli/trace_session.h"
 #include "figures/trace_compare_figures.h"
 #include "report/report_compare.h"
@@ -179,6 +180,9 @@ static enum tp_status read_traces(void *session, struct tp_error *err)
         status = nothing_found(s, &s->run, options->inputs[0], err);
     if (status == TP_OK)
         status = tp_annotated_plan(options, &s->run, err);
+    if (status == TP_OK)
+        status = tp_targets_check_traces("--output_json", options->output_json,
+                                         &s->run, err);
     if (status == TP_OK)
         status = tp_trace_judge(&s->run, &s->limits, &s->judged, err);
     if (status == TP_OK)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text_wrap.h"
 #include "cli/journal.h"
+#include "cli/targets.h"
 #include "config.h"
 #include "mpi/world_open.h"
 #include "report/hdf5.h"
@@ -266,7 +267,6 @@ static enum tp_status write_results(struct tp_frame *frame,
     inner.staging = staging;
     inner.starter = frame->confined.starter;
     frame->options = &inner;
-    replace_results(frame);
     if (status == TP_OK)
         status = write_all(frame, err);
     if (status == TP_OK && tp_interrupted)
@@ -325,8 +325,12 @@ static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
     enum tp_status status = steps->check(frame, err);
     if (status != TP_OK)
         return status;
-    if (writes)
+    if (writes) {
+        replace_results(frame);
         status = tp_output_prepare(frame->options, &made, err);
+    }
+    if (status == TP_OK && writes)
+        status = tp_targets_check(frame->options, &frame->replaced, err);
     if (status == TP_OK)
         status = confine(frame, writes, &made, err);
     if (status == TP_OK && writes)

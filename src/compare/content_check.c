@@ -98,7 +98,8 @@ static enum tp_status fetch(struct tp_content_checker *c,
     enum tp_status status = open_file(c, its->file, &file, err);
     if (status != TP_OK)
         return status;
-    if (its->place >= file->tensor_count ||
+    if (its->modified != file->bytes.modified ||
+        its->place >= file->tensor_count ||
         file->tensors[its->place].dtype != its->dtype ||
         file->tensors[its->place].numel != its->numel)
         return tp_fail(err, TP_E_DAMAGED, -1,

@@ -140,11 +140,7 @@ static struct tp_dump_finding *add(struct finder *f,
 
 static const char *keep(struct finder *f, struct tp_text *text)
 {
-    const char *kept = text->failed
-                           ? NULL
-                           : tp_arena_text(&f->findings->arena,
-                                           tp_text_get(text), text->length);
-    tp_text_clear(text);
+    const char *kept = tp_arena_take(&f->findings->arena, text);
     return kept ? kept : "";
 }
 

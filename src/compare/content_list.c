@@ -141,6 +141,7 @@ static enum tp_status add_tensor(struct lister *l, const char *path,
     *made = (struct tp_content_tensor){
         .file = path,
         .place = (size_t)(tensor - l->file.tensors),
+        .modified = l->file.bytes.modified,
         .shape_text = shape_text(l, tensor),
         .shape = shape,
         .ndim = tensor->ndim,
@@ -157,7 +158,8 @@ static enum tp_status add_tensor(struct lister *l, const char *path,
                : tp_fail_memory(err);
 }
 
-/* What is no file of tensors by its name is let go without a word. */
+/* What is no file of tensors by its name is let go without a word, one that
+ * changed with one. */
 static enum tp_status list_file(struct lister *l, const char *path,
                                 struct tp_error *err)
 {
@@ -177,10 +179,13 @@ static enum tp_status list_file(struct lister *l, const char *path,
     for (const struct tp_skip *skip = l->file.skips; skip; skip = skip->next)
         if (skip->code != TP_OK)
             note(l->side, path, skip->path, skip->reason);
+    const size_t before = l->side->count;
     for (size_t i = 0; i < l->file.tensor_count && status == TP_OK; i++)
         status = add_tensor(l, path, &l->file.tensors[i], err);
-    if (tp_tensor_file_unchanged(&l->file, &problem) != TP_OK)
+    if (tp_tensor_file_unchanged(&l->file, &problem) != TP_OK) {
         note(l->side, path, "", problem.message);
+        l->side->count = before;
+    }
     return status;
 }
 
@@ -412,7 +417,8 @@ static void read_tensors(struct reader *r, size_t index, unsigned worker,
             return;
         if (its->numel == 0)
             its->read = true;
-        else if (its->place >= file->tensor_count ||
+        else if (its->modified != file->bytes.modified ||
+                 its->place >= file->tensor_count ||
                  file->tensors[its->place].dtype != its->dtype ||
                  file->tensors[its->place].numel != its->numel)
             keep_problem(r, side, its->file, its->key,
@@ -423,6 +429,19 @@ static void read_tensors(struct reader *r, size_t index, unsigned worker,
         if (status != TP_OK && err.code != TP_OK)
             keep_problem(r, side, its->file, its->key, err.message);
     }
+}
+
+/* Nothing that was read of a file that changed counts. */
+static void forget_changed(struct reader *r, size_t index,
+                           const struct tp_tensor_file *file, const char *path)
+{
+    const size_t side = r->tasks[index].side, first = r->tasks[index].first;
+    struct tp_error err = {.code = TP_OK};
+    if (tp_tensor_file_unchanged(file, &err) == TP_OK)
+        return;
+    for (size_t i = 0; i < r->tasks[index].count; i++)
+        r->sides[side].tensors[first + i].read = false;
+    keep_problem(r, side, path, "", err.message);
 }
 
 static void read_task(void *context, size_t index, unsigned worker)
@@ -436,10 +455,12 @@ static void read_task(void *context, size_t index, unsigned worker)
     if (reading->stop && *reading->stop)
         return;
     memset(&file, 0, sizeof file);
-    if (tp_tensor_file_open(path, &file, &err) == TP_OK)
+    if (tp_tensor_file_open(path, &file, &err) == TP_OK) {
         read_tensors(r, index, worker, &file);
-    else
+        forget_changed(r, index, &file, path);
+    } else {
         keep_problem(r, side, path, "", err.message);
+    }
     pthread_mutex_lock(&r->lock);
     r->done++;
     r->bytes_done += file.bytes.size;

@@ -26,6 +26,7 @@ struct tp_content_view {
 struct tp_content_tensor {
     const char *file; /* path                                              */
     size_t place;     /* among the tensors of the file                     */
+    int64_t modified; /* when the file was, as tp_bytes has it             */
     const char *key;  /* its path in the file; where that is the file's only
                          tensor, the file's name without suffix            */
     const char *full; /* path of the file below the root, ":", key         */

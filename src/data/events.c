@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { FIRST_SLOTS = 256 };
 
 const char *tp_event_category_name(enum tp_event_category category)
@@ -60,22 +62,6 @@ const char *tp_repair_name(enum tp_repair repair)
 }
 
 /* --- texts -------------------------------------------------------------- */
-
-/* Multiply and fold, eight bytes at a time; the factor is 2^64 over the
- * golden ratio. */
-static uint32_t hash_text(const char *text, size_t length)
-{
-    uint64_t hash = length, word;
-    for (; length >= 8; text += 8, length -= 8) {
-        memcpy(&word, text, 8);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    word = 0;
-    memcpy(&word, text, length);
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash ^ hash >> 32);
-}
 
 /* Doubles a table of slots and empties it. */
 static bool grow_slots(uint32_t **slots, size_t *count)
@@ -176,15 +162,17 @@ static uint32_t intern(struct tp_events *events, struct tp_text_table *table,
 uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length)
 {
+    const uint32_t hash = (uint32_t)tp_hash_bytes(text, length);
     return intern(events, &events->texts,
-                  (struct new_text){text, length, hash_text(text, length)});
+                  (struct new_text){text, length, hash});
 }
 
 uint32_t tp_events_inputs(struct tp_events *events, const char *text,
                           size_t length)
 {
+    const uint32_t hash = (uint32_t)tp_hash_bytes(text, length);
     return intern(events, &events->inputs,
-                  (struct new_text){text, length, hash_text(text, length)});
+                  (struct new_text){text, length, hash});
 }
 
 const char *tp_events_get_inputs(const struct tp_events *events, uint32_t text)
@@ -201,9 +189,7 @@ const char *tp_events_get(const struct tp_events *events, uint32_t text)
 
 static uint32_t hash_lane(uint32_t pid, uint32_t tid)
 {
-    uint64_t both = (uint64_t)pid << 32 | tid;
-    both *= UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(both >> 32);
+    return (uint32_t)tp_hash_number((uint64_t)pid << 32 | tid);
 }
 
 static bool grow_lanes(struct tp_events *events)

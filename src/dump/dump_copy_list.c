@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/order.h"
 
 /* --- equal contents --------------------------------------------------------
@@ -165,16 +166,6 @@ static void add_kind(const struct lister *lister, const struct tp_copy *copy,
         tp_text_bytes(kind, call->name.path.at, call->name.path.length);
 }
 
-static const char *own_text(struct lister *lister, struct tp_text *text)
-{
-    const char *own = text->failed
-                          ? NULL
-                          : tp_arena_text(&lister->list->arena,
-                                          tp_text_get(text), text->length);
-    tp_text_clear(text);
-    return own;
-}
-
 static enum tp_status add_copy(struct lister *lister, struct tp_copy copy,
                                struct tp_error *err)
 {
@@ -182,8 +173,8 @@ static enum tp_status add_copy(struct lister *lister, struct tp_copy copy,
     struct tp_text kind = {0}, key = {0};
     add_kind(lister, &copy, &kind);
     add_key(lister, &copy, &key);
-    copy.kind = own_text(lister, &kind);
-    copy.key = own_text(lister, &key);
+    copy.kind = tp_arena_take(&lister->list->arena, &kind);
+    copy.key = tp_arena_take(&lister->list->arena, &key);
     enum tp_status status =
         copy.kind && copy.key
             ? tp_grow(&list->copies, &list->capacity, list->count + 1,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define NONE ((size_t)-1)
 
 /* The bits of a statistic; any NaN is one. */
@@ -19,24 +21,13 @@ static uint64_t bits_of(const struct tp_dump_number *number)
     return bits;
 }
 
-/* Mixes a number into a key (the finaliser of MurmurHash3). */
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key ^= value;
-    key ^= key >> 33;
-    key *= 0xff51afd7ed558ccdu;
-    key ^= key >> 33;
-    key *= 0xc4ceb9fe1a85ec53u;
-    return key ^ (key >> 33);
-}
-
 static uint64_t key_of(const struct tp_dump_item *item)
 {
-    uint64_t key = mix(0, (uint64_t)item->element);
-    key = mix(key, (uint64_t)tp_dump_item_numel(item));
+    uint64_t key = tp_hash_next(tp_hash_begin(), (uint64_t)item->element);
+    key = tp_hash_next(key, (uint64_t)tp_dump_item_numel(item));
     for (int i = 0; i < TP_DUMP_STATS; i++)
-        key = mix(key, bits_of(&item->stats[i]));
-    return key;
+        key = tp_hash_next(key, bits_of(&item->stats[i]));
+    return tp_hash_end(key);
 }
 
 enum tp_status tp_seen_init(struct tp_seen *seen, size_t most,

@@ -594,15 +594,28 @@ static enum tp_status read_file(struct input *in, struct tp_state_image *image)
     return read_parts(in, block, image);
 }
 
+/* A pipe that nobody writes must not hang the run. */
+static int open_file(const char *path)
+{
+    struct stat info;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
 enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
                                    struct tp_state_image *image,
                                    struct tp_error *err)
 {
-    struct input in = {
-        .fd = open(path, O_RDONLY | O_CLOEXEC), .arena = arena, .err = err};
+    struct input in = {.fd = open_file(path), .arena = arena, .err = err};
     if (in.fd < 0)
         return errno == ENOENT
                    ? tp_fail(err, TP_E_NOT_FOUND, -1, "no such file")
+               : errno == EINVAL
+                   ? tp_fail(err, TP_E_IO, -1, "not a regular file")
                    : tp_fail_errno(err, "cannot read it");
     enum tp_status status = read_file(&in, image);
     close(in.fd);
@@ -613,7 +626,7 @@ enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
 static bool peek(const char *path, char block[BLOCK + 1], uint64_t *size)
 {
     struct stat info;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open_file(path);
     memset(block, 0, BLOCK + 1);
     if (fd < 0)
         return false;

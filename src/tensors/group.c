@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/notes.h"
 #include "base/order.h"
 #include "base/text.h"
 
@@ -134,7 +136,7 @@ static uint64_t bits_of(const struct tp_row *row, const struct field *field)
 
 static struct value *find_value(const struct values *values, uint64_t bits)
 {
-    size_t at = (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+    size_t at = (size_t)tp_hash_number(bits);
     while (at &= values->capacity - 1,
            values->slots[at].used && values->slots[at].bits != bits)
         at++;
@@ -358,13 +360,10 @@ static enum tp_status add_group(struct maker *maker, const char *group_by,
         tp_summary_merge_packed(maker->sum, rows[*row].packed);
     struct tp_group *group = &groups->rows[groups->count];
     group->group_by = group_by;
-    group->key = key.failed ? NULL
-                            : tp_arena_text(&maker->run->arena,
-                                            tp_text_get(&key), key.length);
+    group->key = tp_arena_take(&maker->run->arena, &key);
     group->tensors = (uint64_t)(end - first);
     group->counts = maker->sum->counts;
     tp_summary_numbers(maker->sum, &group->numbers);
-    tp_text_clear(&key);
     if (!group->key)
         return tp_fail_memory(maker->err);
     enum tp_status status = TP_OK;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/notes.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "trace/trace_order.h"
@@ -180,12 +181,7 @@ static const char *name_chain(struct tp_trace *trace, const struct chain *chain)
         if (next - i > 1)
             tp_text_add(&text, " x %zu", next - i);
     }
-    const char *kept = text.failed
-                           ? NULL
-                           : tp_arena_text(&trace->events.arena,
-                                           tp_text_get(&text), text.length);
-    tp_text_clear(&text);
-    return kept;
+    return tp_arena_take(&trace->events.arena, &text);
 }
 
 static int by_saving(const void *a, const void *b)

@@ -8,16 +8,15 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 enum { DEPTH_MAX = 32, FIRST_SLOTS = 1024 };
 
 static size_t slot_of(const struct tp_trace_tree *tree, uint32_t parent,
                       uint32_t name)
 {
-    /* the golden ratio's bits spread neighbours; those of the place around
-     * come in from above first, as a product only carries upwards */
-    const uint64_t low = parent ^ (uint64_t)name * UINT64_C(0x9e3779b97f4a7c15);
-    const uint64_t key = (low ^ low >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t slot = (size_t)(key >> 32) & (tree->slot_count - 1);
+    const uint64_t key = (uint64_t)parent << 32 | name;
+    size_t slot = (size_t)tp_hash_number(key) & (tree->slot_count - 1);
     while (tree->slots[slot]) {
         const struct tp_tree_node *node = &tree->nodes[tree->slots[slot]];
         if (node->parent == parent && node->name == name)

@@ -217,9 +217,8 @@ static int run(char **words_of, const char *kind, long at, bool on)
     return status;
 }
 
-/* A function of a library, of what backtrace_symbols_fd prints: FILE(NAME+OFFSET)
- * [ADDRESS], as FILE(NAME or, where it has none, FILE(+OFFSET; "" where that is
- * none of a library. */
+/* A function of a library, of what backtrace_symbols_fd prints, as FILE(NAME
+ * or, where it has none, FILE(+OFFSET; "" where that is none of a library. */
 static const char *in_library(char *frame)
 {
     char *name = strstr(frame, ".so") ? strchr(frame, '(') : NULL;

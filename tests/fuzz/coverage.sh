@@ -11,7 +11,8 @@
 set -e
 sources=$(cd "$1" && pwd)
 jobs=${FUZZ_JOBS:-$(nproc)}
-failed='tp_fail_memory|TP_E_MEMORY|return (status|added|NULL|nullptr);|err->code'
+failed='tp_fail_memory|TP_E_MEMORY|err->code'
+failed=$failed'|return (status|added|NULL|nullptr);'
 flags='-O1 -g -fprofile-instr-generate -fcoverage-mapping'
 mkdir -p coverage.build
 cd coverage.build

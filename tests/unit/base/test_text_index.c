@@ -41,22 +41,6 @@ Test(text_index, finds_the_number_of_each_text)
     cr_expect_eq(tp_text_index_of(&index, texts[0]), TP_TEXT_NEW);
 }
 
-/* A hash that sent names which begin alike to few slots would make each search
- * a walk: chance leaves e^-1 of the slots free when there are as many texts. */
-Test(text_index, texts_that_begin_alike_are_spread)
-{
-    enum { SLOTS = 4096 };
-    static size_t members[SLOTS];
-    size_t empty = 0;
-    make_texts();
-    for (size_t i = 0; i < SLOTS; i++)
-        members[tp_text_hash(texts[i], strlen(texts[i])) % SLOTS]++;
-    for (size_t i = 0; i < SLOTS; i++)
-        empty += members[i] == 0;
-    cr_expect_lt(empty, SLOTS * 45 / 100);
-    cr_expect_gt(empty, SLOTS * 30 / 100);
-}
-
 Test(text_index, room_is_made_anew)
 {
     struct tp_text_index index = {0};

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text_index.h"
+#include "base/hash.h"
 #include "replay/digest_set.h"
 #include "replay/replay.h"
 #include "replay/sum_terms.h"
@@ -169,7 +169,7 @@ static bool is_fresh(const struct op_vector *v, struct seen *seen)
     const size_t before = seen->calls_seen.count;
     struct tp_error err;
     cr_assert_eq(tp_digest_set_add(&seen->names_seen,
-                                   tp_text_hash(name.at, name.length), &err),
+                                   tp_hash_bytes(name.at, name.length), &err),
                  TP_OK);
     cr_assert_eq(tp_digest_set_add(&seen->calls_seen, v->digest, &err), TP_OK);
     return seen->calls_seen.count > before;
@@ -267,7 +267,7 @@ static bool has_call(const struct seen *seen, const char *name, size_t length)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         snprintf(text, sizeof text, forms[i], (int)length, name);
         if (tp_digest_set_has(&seen->names_seen,
-                              tp_text_hash(text, strlen(text))))
+                              tp_hash_bytes(text, strlen(text))))
             return true;
     }
     return false;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_index.h"
+#include "base/hash.h"
 
 /* A line as its words. */
 struct line {
@@ -127,7 +127,7 @@ static void read_value(struct op_vector *vector, struct tp_dump_item *item,
 
 static void add_digest(struct op_vector *vector, const char *text)
 {
-    vector->digest = vector->digest * 31 + tp_text_hash(text, strlen(text));
+    vector->digest = vector->digest * 31 + tp_hash_bytes(text, strlen(text));
 }
 
 /* An item of the forward call, or behind these of the backward call. */
