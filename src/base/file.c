@@ -205,6 +205,17 @@ enum tp_status tp_file_look(const char *path, bool *there, struct tp_error *err)
                : tp_fail_errno(err, "cannot look for %s", path);
 }
 
+int tp_file_open(const char *path)
+{
+    struct stat info;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
 int tp_file_refusal(const char *path)
 {
     enum { MORE = 1 << 16 }; /* beyond the free rest of a block */

@@ -53,6 +53,10 @@ enum tp_status tp_file_look(const char *path, bool *there,
 /* Writes all bytes, however many calls it takes; TP_E_IO: see errno. */
 enum tp_status tp_file_write_all(int fd, const void *bytes, size_t size);
 
+/* A regular file for reading, -1 with errno: EINVAL where it is none. A pipe
+ * that nobody writes does not hang the run. */
+int tp_file_open(const char *path);
+
 /*
  * Why a file that another program could not finish takes no more: the errno of
  * adding to it, or 0. It is spoiled, or made, by that: for names aside only.

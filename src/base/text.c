@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,29 +132,49 @@ static size_t utf8_length(const unsigned char *s)
     return tp_utf8_step((const char *)s, 4);
 }
 
-/* Sequences that drive a terminal, break a line or turn its writing direction:
- * C1 controls (U+0080 .. U+009F), U+061C, U+200E, U+200F, U+2028 .. U+202E,
- * U+2066 .. U+2069. */
-static bool is_control(const unsigned char *s, size_t length)
+/* The code point of a sequence of UTF-8. */
+static uint32_t code_of(const unsigned char *s, size_t length)
 {
-    if (length == 2)
-        return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
-    if (length != 3 || s[0] != 0xe2)
-        return false;
-    return (s[1] == 0x80 &&
-            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
-           (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+    uint32_t code = length < 2 ? s[0] : s[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (s[i] & 0x3fU);
+    return code;
 }
 
-/* Such a sequence in JSON, which has four digits for each of them. */
+/* What drives a terminal, breaks a line, turns the writing direction, or is not
+ * to be seen, so that two names look alike: control and format characters
+ * beyond ASCII, and separators of lines and paragraphs (Unicode 15.1,
+ * categories Cc, Cf, Zl and Zp). */
+static bool is_control(const unsigned char *s, size_t length)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0x80, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
+                  {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+                  {0x890, 0x891},     {0x8e2, 0x8e2},     {0x180e, 0x180e},
+                  {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},
+                  {0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0x110bd, 0x110bd},
+                  {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3},
+                  {0x1d173, 0x1d17a}, {0xe0001, 0xe007f}};
+    if (length < 2)
+        return false;
+    const uint32_t code = code_of(s, length);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code <= ranges[i].last)
+            return code >= ranges[i].first;
+    return false;
+}
+
+/* Such a sequence in JSON, which has four digits, or two surrogates. */
 static void add_json_control(struct tp_text *text, const unsigned char *s,
                              size_t length)
 {
-    const unsigned code =
-        length == 2
-            ? (s[0] & 0x1fU) << 6 | (s[1] & 0x3fU)
-            : (s[0] & 0x0fU) << 12 | (s[1] & 0x3fU) << 6 | (s[2] & 0x3fU);
-    tp_text_add(text, "\\u%04x", code);
+    const uint32_t code = code_of(s, length);
+    if (code < 0x10000)
+        tp_text_add(text, "\\u%04" PRIx32, code);
+    else
+        tp_text_add(text, "\\u%04" PRIx32 "\\u%04" PRIx32,
+                    0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
 }
 
 /* Bytes at the front that are ASCII and print. */
@@ -259,6 +280,33 @@ void tp_text_printable_lines(struct tp_text *text, const char *value)
     tp_text_printable(text, value);
     text->failed |= line.failed;
     tp_text_clear(&line);
+}
+
+/* Bytes of the sequence for a colour that a text begins with; 0: none. */
+static size_t colour_length(const char *text)
+{
+    size_t length = 2;
+    if (strncmp(text, "\x1b[", length) != 0)
+        return 0;
+    length += strspn(text + length, "0123456789;");
+    return text[length] == 'm' ? length + 1 : 0;
+}
+
+void tp_text_shown(struct tp_text *text, const char *value, bool color)
+{
+    struct tp_text between = {.data = NULL};
+    while (*value) {
+        const size_t length =
+            color ? strcspn(value + 1, "\x1b") + 1 : strlen(value);
+        const size_t colour = color ? colour_length(value) : 0;
+        tp_text_bytes(text, value, colour);
+        between.length = 0;
+        tp_text_bytes(&between, value + colour, length - colour);
+        tp_text_printable_lines(text, tp_text_get(&between));
+        value += length;
+    }
+    text->failed |= between.failed;
+    tp_text_clear(&between);
 }
 
 void tp_text_printable_cut(struct tp_text *text, const char *value, size_t most)

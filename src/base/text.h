@@ -54,6 +54,9 @@ bool tp_text_is_plain(const char *value);
 /* As tp_text_printable, but lines stay lines. */
 void tp_text_printable_lines(struct tp_text *text, const char *value);
 
+/* As tp_text_printable_lines, but colours ("\x1b[1;31m") stay if `color`. */
+void tp_text_shown(struct tp_text *text, const char *value, bool color);
+
 /* As tp_text_printable, but of a longer one at most `most` bytes, whole
  * characters, and "..." for the rest. */
 void tp_text_printable_cut(struct tp_text *text, const char *value,

@@ -202,6 +202,18 @@ static enum tp_status write_page(const struct tp_frame *frame,
     return forgot;
 }
 
+/* Names are made printable where a text takes them; once more, for what is
+ * taken for a word of ours, as those of a state are. */
+static void make_shown(struct tp_text *text, bool color)
+{
+    struct tp_text shown = {.columns = text->columns, .failed = text->failed};
+    if (!color && tp_text_is_plain(tp_text_get(text)))
+        return;
+    tp_text_shown(&shown, tp_text_get(text), color);
+    tp_text_clear(text);
+    *text = shown;
+}
+
 static enum tp_status write_reports(const struct tp_frame *frame,
                                     struct tp_error *err)
 {
@@ -209,6 +221,7 @@ static enum tp_status write_reports(const struct tp_frame *frame,
     const struct tp_report_style style = {.file = true};
     struct tp_text text = {.columns = TP_TEXT_COLUMNS}, findings = {0};
     steps->text(frame, &style, &text);
+    make_shown(&text, false);
     tp_text_add(&text, "\nSandbox: %s\n", tp_text_get(&frame->sandbox));
     (steps->findings_json ? steps->findings_json : steps->json)(frame,
                                                                 &findings);
@@ -390,6 +403,7 @@ static bool print_result(const struct tp_frame *frame)
         frame->steps->json(frame, &text);
     else if (!options->quiet) {
         frame->steps->text(frame, &style, &text);
+        make_shown(&text, style.color);
         add_link(frame, &text);
     }
     return tp_print(&text);

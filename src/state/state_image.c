@@ -37,8 +37,7 @@ static const char *const part_names[TP_STATE_PARTS] = {
     [TP_STATE_NUMBERS] = "numbers", [TP_STATE_AXES] = "axes",
     [TP_STATE_MEMO] = "memo",       [TP_STATE_PROBLEMS] = "problems",
     [TP_STATE_RESULTS] = "results", [TP_STATE_OPTIONS] = "options",
-    [TP_STATE_ROOTS] = "roots",
-};
+    [TP_STATE_ROOTS] = "roots"};
 
 /* Bytes of a unit of a part: a row of words, a word, or a byte. */
 static size_t unit_of(int part)
@@ -594,23 +593,11 @@ static enum tp_status read_file(struct input *in, struct tp_state_image *image)
     return read_parts(in, block, image);
 }
 
-/* A pipe that nobody writes must not hang the run. */
-static int open_file(const char *path)
-{
-    struct stat info;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
-        return fd;
-    close(fd);
-    errno = EINVAL;
-    return -1;
-}
-
 enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
                                    struct tp_state_image *image,
                                    struct tp_error *err)
 {
-    struct input in = {.fd = open_file(path), .arena = arena, .err = err};
+    struct input in = {.fd = tp_file_open(path), .arena = arena, .err = err};
     if (in.fd < 0)
         return errno == ENOENT
                    ? tp_fail(err, TP_E_NOT_FOUND, -1, "no such file")
@@ -626,7 +613,7 @@ enum tp_status tp_state_image_read(const char *path, struct tp_arena *arena,
 static bool peek(const char *path, char block[BLOCK + 1], uint64_t *size)
 {
     struct stat info;
-    const int fd = open_file(path);
+    const int fd = tp_file_open(path);
     memset(block, 0, BLOCK + 1);
     if (fd < 0)
         return false;

@@ -185,7 +185,8 @@ static void check_missing(struct tp_trace_judged *judged)
             }
             shown++;
         }
-        next = rank + 1 > next ? rank + 1 : next;
+        if (rank >= next)
+            next = rank < world ? rank + 1 : world;
     }
     if (missing > 0 && missing < world) {
         tp_judge_note(judged,

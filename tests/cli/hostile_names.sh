@@ -19,6 +19,7 @@ csi\0302\0233 31m
 override\0342\0200\0256turned
 isolate\0342\0201\0246x\0342\0201\0251
 zero\0342\0200\0213width
+marks\0357\0273\0277\0302\0255\0363\0240\0201\0201
 latin\0351
 overlong\0300\0257
 surrogate\0355\0240\0200
@@ -139,6 +140,8 @@ run nothing tensors "$(printf 'no\033[31m\n`touch made`')" --output_dir o_no
 
 # What is read as text: no control characters but the ends of lines, none that
 # turn or hide what follows, and UTF-8.
+unseen=$(printf '\342\200[\213-\217\250-\256]\\|\342\201[\240-\257]')
+unseen=$unseen$(printf '\\|\302\233\\|\302\255\\|\357\273\277\\|\363\240\201')
 count=0
 while IFS= read -r file; do
     count=$((count + 1))
@@ -147,8 +150,7 @@ while IFS= read -r file; do
     [ "$file" = ./o_trace.json ] && continue
     [ "$(LC_ALL=C tr -cd '\000-\010\013-\037\177' < "$file" | wc -c)" = 0 ] ||
         echo "control: $file"
-    LC_ALL=C grep -q "$(printf '\342\200\256\\|\342\201\246\\|\302\233')" \
-        "$file" && echo "turned: $file"
+    LC_ALL=C grep -q "$unseen" "$file" && echo "turned or hidden: $file"
 done < <(find . -name '*.std*' -o -path './o_*' -type f \
     \( -name '*.txt' -o -name '*.gp' -o -name '*.tsv' -o -name '*.csv' \
     -o -name '*.json' -o -name '*.html' \))

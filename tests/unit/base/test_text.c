@@ -53,6 +53,24 @@ Test(text, nothing_printable_drives_a_terminal)
     tp_text_json(&text, "\xd8\x9c\xe2\x80\xa8");
     cr_assert_str_eq(tp_text_get(&text), "\"\\u061c\\u2028\"");
     text.length = 0;
+    tp_text_json(&text, "a\xc2\xad\xe2\x80\x8b\xef\xbb\xbf\xf3\xa0\x81\x81");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "\"a\\u00ad\\u200b\\ufeff\\udb40\\udc41\"");
+    text.length = 0; /* U+2000, U+205F, U+E0080 are none */
+    tp_text_printable(&text, "\xe2\x80\x80\xe2\x81\x9f\xf3\xa0\x82\x80"
+                             "\xe2\x80\x8b\xf3\xa0\x81\x81");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "\xe2\x80\x80\xe2\x81\x9f\xf3\xa0\x82\x80"
+                     "\\xe2\\x80\\x8b\\xf3\\xa0\\x81\\x81");
+    text.length = 0;
+    tp_text_shown(&text, "\x1b[1;31mhigh\x1b[0m\n\x1b]0;x\x1b[2J\xc3\xa9",
+                  true);
+    cr_assert_str_eq(tp_text_get(&text), "\x1b[1;31mhigh\x1b[0m\n"
+                                         "\\x1b]0;x\\x1b[2J\xc3\xa9");
+    text.length = 0;
+    tp_text_shown(&text, "a\x1b[1mb\n", false);
+    cr_assert_str_eq(tp_text_get(&text), "a\\x1b[1mb\n");
+    text.length = 0;
     tp_text_printable_lines(&text, "a\n\nb\x1b\n\n");
     cr_assert_str_eq(tp_text_get(&text), "a\n\nb\\x1b\n\n");
     cr_assert(tp_text_is_utf8("\xc3\xa9"));

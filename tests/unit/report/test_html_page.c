@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "report/html_assets.h"
 #include "report/html_table.h"
 #include "report/html_write.h"
 
@@ -341,6 +342,11 @@ Test(html_page, whole)
     cr_expect_eq(count_of(text, "<script"), 3);
     cr_expect_eq(count_of(text, "</script"), 3);
     cr_expect_eq(count_of(text, "Content-Security-Policy"), 1);
+    cr_expect_not_null(
+        strstr(text, "content=\"default-src 'none'; base-uri 'none'; "
+                     "form-action 'none'; img-src data:; "
+                     "style-src '" TP_HTML_STYLE_HASH "'; "
+                     "script-src '" TP_HTML_SCRIPT_HASH "'\">"));
     cr_expect_not_null(strstr(text, "&lt;b&gt;it&lt;/b&gt; began"));
     cr_expect_not_null(strstr(text, "look &amp; see"));
     cr_expect_not_null(strstr(text, "line &lt;1&gt;\n  line 2\n"));

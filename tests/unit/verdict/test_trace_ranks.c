@@ -118,12 +118,13 @@ static void add_trace(struct judged_run *it, struct tp_text *json)
 
 /* One step of 1000 us, and an all-reduce that this rank enters at `enters`
  * and leaves with all others at 900. Starts at `start` us of the epoch. */
-static void add_rank(struct judged_run *it, int rank, double start,
-                     double enters)
+static void add_rank_of(struct judged_run *it, int64_t rank, int64_t world,
+                        double start, double enters)
 {
     struct tp_text json = {0};
     tp_text_add(&json,
-                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
+                "{\"distributedInfo\":{\"rank\":%" PRId64
+                ",\"world_size\":%" PRId64 "},"
                 "\"traceEvents\":["
                 "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
                 "\"ProfilerStep#5\",\"pid\":1,\"tid\":1,\"ts\":%.0f,"
@@ -135,9 +136,15 @@ static void add_rank(struct judged_run *it, int rank, double start,
                 "\"ncclKernel_AllReduce_RING\",\"pid\":0,\"tid\":7,"
                 "\"ts\":%.0f,\"dur\":%.0f,\"args\":{\"stream\":7,"
                 "\"device\":0,\"correlation\":1}}]}",
-                rank, start, start + enters - 10, start + enters,
+                rank, world, start, start + enters - 10, start + enters,
                 900 - enters);
     add_trace(it, &json);
+}
+
+static void add_rank(struct judged_run *it, int rank, double start,
+                     double enters)
+{
+    add_rank_of(it, rank, 4, start, enters);
 }
 
 static void finish(struct judged_run *it)
@@ -316,6 +323,18 @@ Test(trace_ranks, missing_ranks_are_named)
     finish(&it);
     cr_expect(judged_notes(&it, "2 of 4 ranks are missing: 0, 2"));
     cr_expect_eq(it.judged.ranks.rows[1].straggler, 1);
+    judged_run_clear(&it);
+}
+
+/* As many ranks as a number holds, and the last of them: nothing overflows. */
+Test(trace_ranks, any_number_of_ranks_is_counted)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 0, now, 400);
+    add_rank_of(&it, INT64_MAX, INT64_MAX, now, 100);
+    finish(&it);
+    cr_expect(judged_notes(&it, "9223372036854775806 of 9223372036854775807 "
+                                "ranks are missing: 1-9223372036854775806"));
     judged_run_clear(&it);
 }
 
