@@ -71,24 +71,12 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 struct tp_trace_run *run, struct tp_error *err);
 
 /*
- * The part of tp_trace_collect that follows reading: moves the traces of
- * records, all of which are done, into an empty run. TP_E_MEMORY only.
- */
-enum tp_status tp_trace_run_join(struct tp_trace_records *records,
-                             const struct tp_roof_choice *roofs,
-                             struct tp_trace_run *run, struct tp_error *err);
-
-/*
  * The part of tp_trace_collect that makes one trace: indexes trace->events,
  * fills every row, and releases the events; texts of rows are then the
  * arena's. For tests, too.
  */
 enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
                                 struct tp_error *err);
-
-/* Orders the traces by rank, worker, span and path. Called by
- * tp_trace_collect; for tests, too. */
-void tp_trace_run_sort(struct tp_trace_run *run);
 
 /* Whether a text of it was lost for want of memory. */
 bool tp_trace_run_lost(const struct tp_trace_run *run);
