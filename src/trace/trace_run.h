@@ -16,8 +16,9 @@ struct tp_trace_keeper {
     struct tp_trace_records *known; /* of an earlier run; used up          */
     struct tp_reused *reused;       /* set before anything is read         */
     double seconds; /* from one call of `keep` to the next, at least       */
-    /* Called with all records, of which those are to be kept that are done and
-     * not elsewhere; `whole` at the end: a failure ends the run then. */
+    /* Called by one thread at a time with all records that are to be kept,
+     * those that are done and not elsewhere, and maybe with others; `whole` at
+     * the end: a failure ends the run then. */
     enum tp_status (*keep)(void *context,
                            const struct tp_trace_records *records, bool whole,
                            struct tp_error *err);
