@@ -24,7 +24,7 @@ static enum tp_status add_skipped(struct tp_trace_run *run,
     return TP_OK;
 }
 
-/* What was put right is a note, what was lost a row of /skipped. */
+/* What was put right is a note, events that were lost a row of /skipped. */
 static enum tp_status say_repairs(struct tp_trace_run *run,
                                   const struct tp_trace *trace,
                                   struct tp_error *err)
@@ -32,7 +32,7 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
     const struct tp_events *events = &trace->events;
     enum tp_status status = TP_OK;
     for (enum tp_repair r = 0; r < TP_REPAIRS && status == TP_OK; r++) {
-        if (events->repairs[r] == 0 || r == TP_REPAIR_TRUNCATED)
+        if (events->repairs[r] == 0 || r >= TP_REPAIR_TRUNCATED)
             continue;
         const char *text = tp_arena_format(
             &run->arena, "%" PRIu64 " x %s, the first at byte %" PRId64,
@@ -48,15 +48,35 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
                          tp_arena_format(&run->arena, "%s: repaired: %s",
                                          trace->path, text));
     }
-    if (status != TP_OK || events->truncated_at < 0)
-        return status;
-    const char *text = tp_arena_format(
-        &run->arena, "cut off at byte %" PRId64 "; analysed up to there",
-        events->truncated_at);
-    return add_skipped(run,
-                       (struct tp_trace_skipped){trace->path, text,
-                                                 events->truncated_at, true},
-                       err);
+    return status;
+}
+
+/* What is not there, or was not read: rows of /skipped. */
+static enum tp_status say_rest(struct tp_trace_run *run,
+                               const struct tp_trace *trace,
+                               struct tp_error *err)
+{
+    static const struct {
+        enum tp_repair repair;
+        const char *before, *after;
+    } rests[] = {
+        {TP_REPAIR_TRUNCATED, "cut off at byte ", "; analysed up to there"},
+        {TP_REPAIR_FOLLOWED, "what follows the trace from byte ",
+         " on is not read"},
+    };
+    const struct tp_events *events = &trace->events;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        const int64_t at = events->first_repair[rests[i].repair];
+        if (status != TP_OK || events->repairs[rests[i].repair] == 0)
+            continue;
+        const char *text =
+            tp_arena_format(&run->arena, "%s%" PRId64 "%s", rests[i].before, at,
+                            rests[i].after);
+        status = add_skipped(
+            run, (struct tp_trace_skipped){trace->path, text, at, true}, err);
+    }
+    return status;
 }
 
 static enum tp_status name_trace(struct tp_trace_run *run,
@@ -91,6 +111,8 @@ static enum tp_status take(struct tp_trace_run *run,
     if (record->status != TP_OK)
         return refuse(run, record, err);
     enum tp_status status = say_repairs(run, trace, err);
+    if (status == TP_OK)
+        status = say_rest(run, trace, err);
     if (status == TP_OK && record->empty)
         return add_skipped(run,
                            (struct tp_trace_skipped){record->path,
