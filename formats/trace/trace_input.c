@@ -33,6 +33,7 @@ enum { TRAILER = 8 };
 struct tp_trace_gzip {
     z_stream stream;
     bool member;  /* inside one: its end was not met yet */
+    bool padded;  /* behind the last one */
     uint32_t crc; /* of the member so far */
     uint64_t made;
     unsigned char bytes[TRAILER + CHUNK];
@@ -122,12 +123,21 @@ static enum tp_status refill(struct tp_trace_input *input, struct tp_error *err)
 /* After a member: another one, or zeros that pad, or bytes of no meaning. */
 static void next_member(struct tp_trace_input *input)
 {
-    z_stream *stream = &input->gzip->stream;
-    if (stream->avail_in > 0 && stream->next_in[0] == 0x1f &&
-        inflateReset(stream) == Z_OK)
-        start_member(input->gzip);
-    else
-        input->ended = true;
+    struct tp_trace_gzip *gzip = input->gzip;
+    z_stream *stream = &gzip->stream;
+    if (!gzip->padded && stream->avail_in > 0 && stream->next_in[0] == 0x1f &&
+        inflateReset(stream) == Z_OK) {
+        start_member(gzip);
+        return;
+    }
+    gzip->padded = true;
+    while (stream->avail_in > 0 && stream->next_in[0] == 0) {
+        stream->next_in++;
+        stream->avail_in--;
+    }
+    input->followed = stream->avail_in > 0;
+    input->ended = input->followed || input->at == input->bytes.size ||
+                   input->cut;
 }
 
 /* Ends the stream of a gzip file that goes no further. */

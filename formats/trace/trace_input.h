@@ -18,6 +18,7 @@ struct tp_trace_input {
     struct tp_trace_gzip *gzip;   /* NULL: plain                        */
     bool ended;
     bool cut;                     /* gzip ended too early, or is broken */
+    bool followed;                /* by what is neither gzip nor zeros  */
 };
 
 /* Opens a file. TP_E_IO; close also after a failure. */

@@ -83,6 +83,20 @@ static enum tp_status read_facts(struct tp_trace_parser *parser,
     return failed ? tp_fail_memory(err) : TP_OK;
 }
 
+bool tp_trace_is_object(const char *text, size_t length)
+{
+    struct tp_text copy = {0};
+    struct tp_events events = {0};
+    struct tp_trace_parser *parser = tp_trace_parser_new(false);
+    tp_text_bytes(&copy, text, length);
+    const bool good =
+        parser && !copy.failed && parse(parser, &copy, 0, &events);
+    tp_trace_parser_free(parser);
+    tp_text_clear(&copy);
+    tp_events_clear(&events);
+    return good;
+}
+
 enum tp_status tp_trace_read_members(const struct tp_trace_members *facts,
                                    struct tp_events *events,
                                    struct tp_error *err)

@@ -24,4 +24,8 @@ enum tp_status tp_trace_read_members(const struct tp_trace_members *facts,
                                    struct tp_events *events,
                                    struct tp_error *err);
 
+/* Whether a text is one object and JSON proper; it is not written to. Also
+ * false when memory ran out. */
+bool tp_trace_is_object(const char *text, size_t length);
+
 #endif

@@ -49,6 +49,7 @@ struct reading {
     bool ended;               /* the array of events did */
     struct tp_text tail;      /* what follows the array */
     int64_t tail_offset;
+    bool tail_full;           /* more follows than is read */
     enum tp_status status;
     struct tp_error error;
 
@@ -174,7 +175,8 @@ static enum tp_status keep_tail(struct worker *worker, size_t from,
     size_t length = worker->length - from;
     if (!reading->ended)
         reading->tail_offset = worker->offset + (int64_t)from;
-    if (reading->tail.length + length > TP_LIMIT_TRACE_FACTS)
+    reading->tail_full |= reading->tail.length + length > TP_LIMIT_TRACE_FACTS;
+    if (reading->tail_full)
         return TP_OK; /* what comes later is not read */
     return append(&reading->tail, worker->buffer.data + from, length, err);
 }
@@ -347,6 +349,38 @@ static enum tp_status read_head(struct reading *reading, struct tp_error *err)
     return tp_trace_read_members(&facts, reading->events, err);
 }
 
+/* Where in what stands behind the array the trace ends. Where damage hides it,
+ * all is the trace's. */
+static size_t find_trace_end(struct reading *reading)
+{
+    struct tp_text *tail = &reading->tail;
+    const size_t length = tail->length;
+    const size_t at = tp_trace_skip(tail->data, 0, length);
+    if (reading->events->is_list || at == length)
+        return 0;
+    if (tail->data[at] != ',')
+        return at + (tail->data[at] == '}');
+    tail->data[at] = '{';
+    const size_t end = tp_trace_value_end(tail->data, at, length);
+    const bool hidden =
+        end == 0 || (tp_trace_skip(tail->data, end, length) < length &&
+                     !tp_trace_is_object(tail->data + at, end - at));
+    tail->data[at] = ',';
+    return hidden ? length : end;
+}
+
+/* Leaves out what follows the trace, and says so. */
+static void drop_rest(struct reading *reading)
+{
+    struct tp_text *tail = &reading->tail;
+    const size_t end = find_trace_end(reading);
+    if (tp_trace_skip(tail->data, end, tail->length) == tail->length)
+        return;
+    tp_events_repaired(reading->events, TP_REPAIR_FOLLOWED,
+                       reading->tail_offset + (int64_t)end);
+    tail->length = end;
+}
+
 /* "," facts "}": the comma becomes the brace. */
 static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
 {
@@ -356,6 +390,8 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
     size_t length = tail->length;
     while (length > 0 && tp_json_is_blank(tail->data[length - 1]))
         length--;
+    if (length == 0 && reading->events->repairs[TP_REPAIR_FOLLOWED])
+        return TP_OK;
     facts.cut = length == 0 || tail->data[length - 1] != '}';
     tail->length = facts.cut ? length : length - 1;
     if (facts.cut)
@@ -377,11 +413,15 @@ static enum tp_status read_around(struct reading *reading, struct tp_error *err)
     enum tp_status status = object ? read_head(reading, err) : TP_OK;
     if (!reading->ended && reading->events->array_end == 0)
         reading->events->array_end = (int64_t)reading->events->bytes;
-    if (!reading->ended || reading->input.cut)
+    if (reading->input.followed)
+        tp_events_repaired(reading->events, TP_REPAIR_FOLLOWED,
+                           (int64_t)reading->events->bytes);
+    if (!reading->ended || reading->input.cut) {
         count_cut(reading->events);
-    else if (status == TP_OK && object)
-        status = read_tail(reading, err);
-    return status;
+        return status;
+    }
+    drop_rest(reading);
+    return status == TP_OK && object ? read_tail(reading, err) : status;
 }
 
 /* --- the whole ---------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "cli/option_shape.h"
 #include "cli/trace_session.h"
 #include "state/trace_state_merge.h"
+#include "trace/trace_join.h"
 #include "verdict/trace_judge.h"
 
 struct session {

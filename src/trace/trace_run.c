@@ -5,7 +5,8 @@
  * moved into the run in the order of their paths, so that nothing depends on
  * which thread was first, or on which process: in a team each claims files, the
  * largest first, and its records go to rank 0. Records of an earlier run are
- * taken as they are.
+ * taken as they are. Each thread finishes what it read, and one of them keeps
+ * from time to time what is finished, while the others go on.
  *
  * Only rows stay: the events of a trace are released when its rows' texts have
  * been moved to the run's arena. Reading all files at once would need the
@@ -15,7 +16,6 @@
  */
 #include "trace/trace_run.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +23,15 @@
 #include "base/clock.h"
 #include "base/intern.h"
 #include "base/memory.h"
-#include "base/order.h"
 #include "base/share.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_beside.h"
 #include "trace/trace_call_frames.h"
 #include "trace/trace_facts.h"
+#include "trace/trace_join.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
 #include "trace/trace_spent.h"
-#include "trace/trace_what_if.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, where
  * there are threads: what each does alone is a third of its time, which others
@@ -111,6 +110,7 @@ enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
 /* A file of a batch, on its way. */
 struct slot {
     struct tp_trace_record *record;
+    enum tp_status status; /* of the run, not of the file                 */
     struct tp_error err;
 };
 
@@ -125,9 +125,13 @@ struct collector {
     size_t *order; /* of claims; NULL: this process reads alone */
     size_t next;   /* record to read, if there is no order      */
     struct tp_trace_record *held; /* begins the next batch           */
-    struct slot *slots; /* of the batch                              */
+    struct slot *slots;           /* of the batch                    */
     size_t count;
-    double kept; /* when records were kept last               */
+    /* Guards the next two, which records are done, and all texts. A record that
+     * is not done belongs to the thread that reads it; one that is, is left. */
+    pthread_mutex_t finishing;
+    bool keeping; /* one of the threads does                   */
+    double kept;  /* when records were kept last               */
 };
 
 static bool is_root(const void *options, const char *path)
@@ -188,18 +192,15 @@ static void tell_reading(const struct collector *c, const char *path,
         team->reading(team->context, path, worker);
 }
 
-static void run_slot(void *context, size_t i, unsigned worker)
+static void read_slot(struct collector *c, struct slot *slot)
 {
-    struct collector *c = context;
     const struct tp_trace_options *options = c->options;
     const struct tp_trace_watch watch = {
         options->stop, taken, c,
         options->group_by.by == TP_GROUP_STACK ||
             options->group_by.by == TP_GROUP_MODULE};
-    struct slot *slot = &c->slots[i];
     struct tp_trace_record *record = slot->record;
     struct tp_trace *trace = &record->trace;
-    tell_reading(c, record->path, worker);
     describe(c, record);
     record->status =
         tp_trace_read(trace->path, c->pool, &watch, &trace->events, &slot->err);
@@ -209,44 +210,102 @@ static void run_slot(void *context, size_t i, unsigned worker)
         record->status = tp_trace_call_frames_make(
             trace, options->is_frame, options->frame_context, &slot->err);
     trace->rank = trace->events.rank;
-    tell_reading(c, "", worker);
-    advance(c, 1, 0);
 }
-
-/* --- reading -------------------------------------------------------------- */
 
 static bool ends_the_run(enum tp_status status)
 {
     return status == TP_E_MEMORY || status == TP_E_INTERRUPTED;
 }
 
-/* What was read becomes the record's, whose texts are the arena's. */
-static enum tp_status finish(struct collector *c, struct slot *slot,
-                             struct tp_error *err)
+/* The texts of what was read become the arena's. */
+static enum tp_status keep_slot(struct collector *c, struct slot *slot)
 {
     struct tp_trace_record *record = slot->record;
     struct tp_trace_records *records = &c->records;
-    enum tp_status status = TP_OK;
-    if (ends_the_run(record->status)) {
-        *err = slot->err;
-        tp_error_in_file(err, record->path);
-        return record->status;
-    }
     if (record->status == TP_OK) {
         record->empty = record->trace.events.count == 0;
-        status = keep(&record->trace, &records->texts, records->arena, err);
-    } else {
-        tp_trace_clear(&record->trace);
-        record->offset = slot->err.offset;
-        record->reason =
-            tp_intern(&records->texts, records->arena, slot->err.message);
-        status = record->reason ? TP_OK : tp_fail_memory(err);
+        return keep(&record->trace, &records->texts, records->arena,
+                    &slot->err);
     }
-    if (status == TP_OK && c->options->keeper)
-        status = tp_trace_record_seal(record, err);
-    record->done = status == TP_OK;
-    return status;
+    tp_trace_clear(&record->trace);
+    record->offset = slot->err.offset;
+    record->reason =
+        tp_intern(&records->texts, records->arena, slot->err.message);
+    return record->reason ? TP_OK : tp_fail_memory(&slot->err);
 }
+
+static enum tp_status finish(struct collector *c, struct slot *slot)
+{
+    struct tp_trace_record *record = slot->record;
+    if (ends_the_run(record->status)) {
+        tp_error_in_file(&slot->err, record->path);
+        return record->status;
+    }
+    pthread_mutex_lock(&c->finishing);
+    enum tp_status status = keep_slot(c, slot);
+    pthread_mutex_unlock(&c->finishing);
+    return status == TP_OK && c->options->keeper
+               ? tp_trace_record_seal(record, &slot->err)
+               : status;
+}
+
+/* Whether it is time to keep what was read. Called under the lock; true: the
+ * caller is to do it. */
+static bool is_time_to_keep(struct collector *c)
+{
+    const struct tp_trace_keeper *keeper = c->options->keeper;
+    if (!keeper || c->keeping || tp_now() - c->kept < keeper->seconds)
+        return false;
+    c->keeping = true;
+    return true;
+}
+
+/* Keeps what was read. Other threads go on meanwhile: what they write to is
+ * not done. What cannot be written now is said at the end. */
+static void checkpoint(struct collector *c)
+{
+    const struct tp_trace_keeper *keeper = c->options->keeper;
+    struct tp_trace_records done;
+    pthread_mutex_lock(&c->finishing);
+    done = c->records;
+    done.items = malloc((done.count + 1) * sizeof *done.items);
+    done.count = 0;
+    for (size_t i = 0; done.items && i < c->records.count; i++) {
+        const struct tp_trace_record *record = &c->records.items[i];
+        if (record->done && !record->elsewhere)
+            done.items[done.count++] = *record;
+    }
+    pthread_mutex_unlock(&c->finishing);
+    if (done.items)
+        keeper->keep(keeper->context, &done, false, NULL);
+    free(done.items);
+    pthread_mutex_lock(&c->finishing);
+    c->keeping = false;
+    c->kept = tp_now();
+    pthread_mutex_unlock(&c->finishing);
+}
+
+static void run_slot(void *context, size_t i, unsigned worker)
+{
+    struct collector *c = context;
+    struct slot *slot = &c->slots[i];
+    struct tp_trace_record *record = slot->record;
+    tell_reading(c, record->path, worker);
+    read_slot(c, slot);
+    tell_reading(c, "", worker);
+    slot->status = finish(c, slot);
+    if (slot->status != TP_OK)
+        tp_trace_clear(&record->trace);
+    pthread_mutex_lock(&c->finishing);
+    record->done = slot->status == TP_OK;
+    const bool due = record->done && is_time_to_keep(c);
+    pthread_mutex_unlock(&c->finishing);
+    advance(c, 1, 0);
+    if (due)
+        checkpoint(c);
+}
+
+/* --- batches -------------------------------------------------------------- */
 
 /* The next file to read, of those that nobody knows; NULL: there is none. */
 static struct tp_trace_record *next_record(struct collector *c)
@@ -283,26 +342,14 @@ static void fill_batch(struct collector *c, size_t most)
 
 static enum tp_status run_batch(struct collector *c, struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
     tp_pool_for(c->pool, c->count, run_slot, c);
     for (size_t i = 0; i < c->count; i++) {
-        if (status == TP_OK)
-            status = finish(c, &c->slots[i], err);
-        if (!c->slots[i].record->done)
-            tp_trace_clear(&c->slots[i].record->trace);
+        if (c->slots[i].status == TP_OK)
+            continue;
+        *err = c->slots[i].err;
+        return c->slots[i].status;
     }
-    return status;
-}
-
-/* Keeps what was read, if it is time to. What cannot be written now is said at
- * the end. */
-static void checkpoint(struct collector *c, bool now)
-{
-    const struct tp_trace_keeper *keeper = c->options->keeper;
-    if (!keeper || (!now && tp_now() - c->kept < keeper->seconds))
-        return;
-    keeper->keep(keeper->context, &c->records, false, NULL);
-    c->kept = tp_now();
+    return TP_OK;
 }
 
 static enum tp_status read_batches(struct collector *c, size_t most,
@@ -315,8 +362,6 @@ static enum tp_status read_batches(struct collector *c, size_t most,
             return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
         fill_batch(c, most);
         status = run_batch(c, err);
-        if (status == TP_OK && c->count)
-            checkpoint(c, false);
     } while (c->count && status == TP_OK);
     return status;
 }
@@ -331,167 +376,10 @@ static enum tp_status read_files(struct collector *c, struct tp_error *err)
     enum tp_status status = read_batches(c, most, err);
     free(c->slots);
     /* a team waits now for who is at the largest file */
-    if (status == TP_E_INTERRUPTED || (status == TP_OK && c->order))
-        checkpoint(c, true);
+    if (c->options->keeper &&
+        (status == TP_E_INTERRUPTED || (status == TP_OK && c->order)))
+        checkpoint(c);
     return status;
-}
-
-/* --- from records to a run ------------------------------------------------ */
-
-static enum tp_status add_skipped(struct tp_trace_run *run,
-                                  struct tp_trace_skipped skipped,
-                                  struct tp_error *err)
-{
-    if (tp_grow(&run->skipped.rows, &run->skipped.capacity,
-                run->skipped.count + 1, sizeof *run->skipped.rows,
-                err) != TP_OK)
-        return TP_E_MEMORY;
-    run->skipped.rows[run->skipped.count++] = skipped;
-    return TP_OK;
-}
-
-/* What was put right is a note, what was lost a row of /skipped. */
-static enum tp_status say_repairs(struct tp_trace_run *run,
-                                  const struct tp_trace *trace,
-                                  struct tp_error *err)
-{
-    const struct tp_events *events = &trace->events;
-    enum tp_status status = TP_OK;
-    for (enum tp_repair r = 0; r < TP_REPAIRS && status == TP_OK; r++) {
-        if (events->repairs[r] == 0 || r == TP_REPAIR_TRUNCATED)
-            continue;
-        const char *text = tp_arena_format(
-            &run->arena, "%" PRIu64 " x %s, the first at byte %" PRId64,
-            events->repairs[r], tp_repair_name(r), events->first_repair[r]);
-        if (r == TP_REPAIR_DROPPED)
-            status = add_skipped(
-                run,
-                (struct tp_trace_skipped){trace->path, text,
-                                          events->first_repair[r], true},
-                err);
-        else
-            tp_notes_add(&run->notes,
-                         tp_arena_format(&run->arena, "%s: repaired: %s",
-                                         trace->path, text));
-    }
-    if (status != TP_OK || events->truncated_at < 0)
-        return status;
-    const char *text = tp_arena_format(
-        &run->arena, "cut off at byte %" PRId64 "; analysed up to there",
-        events->truncated_at);
-    return add_skipped(run,
-                       (struct tp_trace_skipped){trace->path, text,
-                                                 events->truncated_at, true},
-                       err);
-}
-
-static enum tp_status name_trace(struct tp_trace_run *run,
-                                 struct tp_trace *trace, struct tp_error *err)
-{
-    const char *worker;
-    size_t length;
-    tp_trace_name_parts(trace->path, &worker, &length, &trace->span);
-    trace->worker = tp_arena_text(&run->arena, length ? worker : "", length);
-    return trace->worker ? TP_OK : tp_fail_memory(err);
-}
-
-/* A file that gave no trace. Of what a directory held, other JSON files are
- * no damage. */
-static enum tp_status refuse(struct tp_trace_run *run,
-                             const struct tp_trace_record *record,
-                             struct tp_error *err)
-{
-    const bool other = record->status == TP_E_UNSUPPORTED && !record->named;
-    return add_skipped(run,
-                       (struct tp_trace_skipped){record->path, record->reason,
-                                                 record->offset, !other},
-                       err);
-}
-
-/* Moves the trace of a record into the run. */
-static enum tp_status take(struct tp_trace_run *run,
-                           struct tp_trace_record *record, struct tp_error *err)
-{
-    struct tp_trace *trace = &record->trace;
-    run->bytes_read += record->size;
-    if (record->status != TP_OK)
-        return refuse(run, record, err);
-    enum tp_status status = say_repairs(run, trace, err);
-    if (status == TP_OK && record->empty)
-        return add_skipped(run,
-                           (struct tp_trace_skipped){record->path,
-                                                     "a trace without events",
-                                                     -1, false},
-                           err);
-    if (status == TP_OK)
-        status = name_trace(run, trace, err);
-    if (status == TP_OK)
-        status = tp_grow(&run->traces, &run->trace_capacity,
-                         run->trace_count + 1, sizeof *run->traces, err);
-    if (status != TP_OK)
-        return status;
-    run->traces[run->trace_count++] = *trace;
-    *trace = (struct tp_trace){.path = record->path};
-    return TP_OK;
-}
-
-static enum tp_status say_problems(const struct tp_trace_records *records,
-                                   struct tp_trace_run *run,
-                                   struct tp_error *err)
-{
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; i < records->problem_count && status == TP_OK; i++)
-        status = add_skipped(
-            run, (struct tp_trace_skipped){"", records->problems[i], -1, true},
-            err);
-    return status;
-}
-
-static int compare_traces(const void *left, const void *right)
-{
-    const struct tp_trace *a = left, *b = right;
-    int result = tp_order_int64(a->rank, b->rank);
-    if (!result)
-        result = strcmp(a->worker, b->worker);
-    if (!result)
-        result = tp_order_int64(a->span, b->span);
-    if (!result)
-        result = strcmp(a->path, b->path);
-    return result ? result : tp_order_size(a->place, b->place);
-}
-
-void tp_trace_run_sort(struct tp_trace_run *run)
-{
-    if (run->trace_count)
-        qsort(run->traces, run->trace_count, sizeof *run->traces,
-              compare_traces);
-}
-
-/* What a state does not have of a trace. */
-static void complete(struct tp_trace *trace, const struct tp_roof_choice *roofs)
-{
-    trace->roofs = *roofs;
-    if (!trace->device.name)
-        trace->device = tp_roof_of(trace->facts.device_name, roofs);
-}
-
-enum tp_status tp_trace_run_join(struct tp_trace_records *records,
-                                 const struct tp_roof_choice *roofs,
-                                 struct tp_trace_run *run, struct tp_error *err)
-{
-    enum tp_status status = say_problems(records, run, err);
-    for (size_t i = 0; i < records->count && status == TP_OK; i++) {
-        struct tp_trace *trace = &records->items[i].trace;
-        trace->path = records->items[i].path;
-        trace->place = i;
-        tp_what_if_settle(trace, records->count == 1);
-        status = take(run, &records->items[i], err);
-    }
-    for (size_t i = 0; i < run->trace_count; i++)
-        complete(&run->traces[i], roofs);
-    tp_trace_run_sort(run);
-    return status == TP_OK ? tp_trace_beside_add(run, &records->said, err)
-                           : status;
 }
 
 /* Looks beside the traces, once in each folder. */
@@ -614,7 +502,9 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
                           .pool = pool,
                           .records = {.arena = &run->arena}};
     pthread_mutex_init(&c.lock, NULL);
+    pthread_mutex_init(&c.finishing, NULL);
     enum tp_status status = collect(&c, err);
+    pthread_mutex_destroy(&c.finishing);
     pthread_mutex_destroy(&c.lock);
     tp_trace_records_clear(&c.records);
     free(c.order);

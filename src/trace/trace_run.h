@@ -16,8 +16,9 @@ struct tp_trace_keeper {
     struct tp_trace_records *known; /* of an earlier run; used up          */
     struct tp_reused *reused;       /* set before anything is read         */
     double seconds; /* from one call of `keep` to the next, at least       */
-    /* Called with all records, of which those are to be kept that are done and
-     * not elsewhere; `whole` at the end: a failure ends the run then. */
+    /* Called by one thread at a time with all records that are to be kept,
+     * those that are done and not elsewhere, and maybe with others; `whole` at
+     * the end: a failure ends the run then. */
     enum tp_status (*keep)(void *context,
                            const struct tp_trace_records *records, bool whole,
                            struct tp_error *err);
@@ -71,24 +72,12 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 struct tp_trace_run *run, struct tp_error *err);
 
 /*
- * The part of tp_trace_collect that follows reading: moves the traces of
- * records, all of which are done, into an empty run. TP_E_MEMORY only.
- */
-enum tp_status tp_trace_run_join(struct tp_trace_records *records,
-                             const struct tp_roof_choice *roofs,
-                             struct tp_trace_run *run, struct tp_error *err);
-
-/*
  * The part of tp_trace_collect that makes one trace: indexes trace->events,
  * fills every row, and releases the events; texts of rows are then the
  * arena's. For tests, too.
  */
 enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
                                 struct tp_error *err);
-
-/* Orders the traces by rank, worker, span and path. Called by
- * tp_trace_collect; for tests, too. */
-void tp_trace_run_sort(struct tp_trace_run *run);
 
 /* Whether a text of it was lost for want of memory. */
 bool tp_trace_run_lost(const struct tp_trace_run *run);

@@ -12,3 +12,19 @@ echo '{"a": 1}' > traces/bad.pt.trace.json
 mv traces/bad.pt.trace.json traces/metrics.json
 tprof-analyze trace traces --no_plots --quiet
 echo $?
+
+# what follows a trace is not read, whatever the number of jobs
+traces=$srcdir/testdata/traces/own
+gzip -dc "$traces/train.json.gz" > one.json
+cat one.json one.json > two.json
+cat "$traces"/{train,busy}.json.gz > members.json.gz
+{ cat one.json; echo 'garbage{}'; } > garbage.json
+{ cat one.json; printf ' \n\t\n'; } > blank.json
+for file in two.json members.json.gz garbage.json blank.json; do
+    for jobs in 1 7; do
+        tprof-analyze trace $file --no_plots --jobs $jobs > text.$jobs
+        echo "$file: exit $?"
+    done
+    grep ' from byte ' text.1
+    cmp text.1 text.7
+done

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "state/state_image.h"
 #include "state/trace_state.h"
+#include "trace/trace_join.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_run.h"
 #include "verdict/trace_judge.h"

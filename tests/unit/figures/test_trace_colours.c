@@ -18,6 +18,7 @@
 #include "tests/unit/support/trace_maker.h"
 #include "trace/trace_compare_why.h"
 #include "trace/trace_flops.h"
+#include "trace/trace_join.h"
 #include "trace/trace_run.h"
 
 /* --- the table ---------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "formats/trace/trace_reader.h"
 #include "tests/unit/support/trace_maker.h"
 #include "trace/trace_flops.h"
+#include "trace/trace_join.h"
 #include "trace/trace_run.h"
 
 enum { STEPS = 4 };

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "trace/trace_join.h"
 #include "trace/trace_run.h"
 #include "verdict/trace_judge.h"
 #include "verdict/trace_rules.h"

@@ -3,6 +3,8 @@
  * The forms one trace may have: in pieces, as a list, as one or several gzip
  * members, whole or broken off. All give the same events as far as they go.
  */
+#include <inttypes.h>
+
 #include "tests/unit/support/trace_bytes.h"
 
 static const char simple[] = "own/long.json.gz";
@@ -157,6 +159,91 @@ Test(trace_reader, gzip_whose_check_is_in_two_chunks)
         check_trailer(&packed, end, size);
     }
     cr_assert_eq(parted, 7);
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* What is read of `text` and what follows it, with all sizes of pieces: the
+ * events of `whole`, and from which byte on no more; -1: all. */
+static void check_followed(const struct tp_text *text,
+                           const struct tp_events *whole, int64_t from)
+{
+    static const size_t sizes[] = {100, 4096, 1 << 18};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+        struct tp_events events;
+        cr_assert_eq(trace_read_as(text->data, text->length, sizes[i / 2],
+                                   i % 2 ? 3 : 1, &events),
+                     TP_OK);
+        trace_assert_same(whole, &events);
+        cr_expect_eq(events.rank, whole->rank);
+        cr_expect_eq(events.truncated_at, -1);
+        cr_expect_eq(events.repairs[TP_REPAIR_FOLLOWED], from >= 0);
+        cr_expect_eq(events.first_repair[TP_REPAIR_FOLLOWED], from, "%" PRId64,
+                     events.first_repair[TP_REPAIR_FOLLOWED]);
+        for (int r = 0; r < TP_REPAIR_TRUNCATED; r++)
+            cr_expect_eq(events.repairs[r], 0);
+        tp_events_clear(&events);
+    }
+}
+
+/* With a text behind it, and with white space before that. */
+static void check_ends(struct tp_text *text)
+{
+    static const char *const rests[] = {"garbage{}", "garbage", "}", "]", "{",
+                                        "\"", "\xff", ", \"rank\": 1}", "[]"};
+    struct tp_events whole = trace_events(text->data, text->length);
+    const struct tp_text alone = trace_bytes(simple);
+    const size_t length = text->length;
+    for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
+        tp_text_bytes(text, rests[i], strlen(rests[i]));
+        check_followed(text, &whole, (int64_t)length);
+        text->length = length;
+    }
+    tp_text_bytes(text, alone.data, alone.length);
+    check_followed(text, &whole, (int64_t)length);
+    text->length -= 1000;
+    check_followed(text, &whole, (int64_t)length);
+    text->length = length;
+    tp_text_bytes(text, " \r\n\t ", 5);
+    check_followed(text, &whole, -1);
+    free(alone.data);
+    tp_events_clear(&whole);
+}
+
+Test(trace_reader, what_follows_the_trace_is_said)
+{
+    struct tp_text text = trace_bytes(simple), list = {0};
+    while (text.data[text.length - 1] != '}')
+        text.length--;
+    check_ends(&text);
+    const char *from = strchr(strstr(text.data, "\"traceEvents\": ["), '[');
+    const char *to = strstr(text.data, "],\n  \"traceName\"");
+    tp_text_bytes(&list, from, (size_t)(to + 1 - from));
+    check_ends(&list);
+    tp_text_clear(&list);
+    text.length = (size_t)(to + 1 - text.data); /* no member behind the list */
+    tp_text_bytes(&text, "}", 1);
+    check_ends(&text);
+    tp_text_clear(&text);
+}
+
+Test(trace_reader, what_follows_gzip_is_said)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length);
+    static const char zeros[100000];
+    add_member(&packed, text.data, text.length);
+    tp_text_bytes(&packed, zeros, sizeof zeros);
+    check_followed(&packed, &whole, -1);
+    tp_text_bytes(&packed, "x", 1);
+    check_followed(&packed, &whole, (int64_t)text.length);
+    packed.length = 0;
+    add_member(&packed, text.data, text.length);
+    add_member(&packed, text.data, text.length);
+    while (text.data[text.length - 1] != '}')
+        text.length--;
+    check_followed(&packed, &whole, (int64_t)text.length);
     tp_events_clear(&whole);
     tp_text_clear(&text);
     tp_text_clear(&packed);
