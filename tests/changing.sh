@@ -283,6 +283,20 @@ kept=$(basename "$(find from -type f | LC_ALL=C sort | tail -n 1)")
     kept=replayed
     changes $argument.pt 6 3 $some -- replay in $to
     rm -rf from
+    mkdir -p from/a from/b
+    cp "$data/content/whole/model.pt" from/a
+    "$make_pt" from/a/large.pt 0.3 280 280 float32 || exit 99
+    cp from/a/* from/b
+    chmod -R u+w from
+    table=content_matches kept=large
+    content="compare in/a in/b --match content $to"
+    changes b/model.pt 1 3 $some -- $content
+    changes b/model.pt 2 3 $some -- $content
+    kept=model.norm.weight
+    changes b/large.pt 1 3 $some -- $content
+    changes b/large.pt 20 3 $some -- $content # when all of it is read
+    table=''
+    rm -rf from
     mkdir -p from/step3 from/step4
     large_log from/step3/rank_0_activations.log 800
     large_log from/step4/rank_0_activations.log 3
