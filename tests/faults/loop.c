@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,13 +30,13 @@ enum { PATIENCE_S = 60, LONGEST = 4096, SOME_UNREAD = 3 };
 
 enum verdict {
     SAME,   /* as the undisturbed run                                      */
-    TOLD,   /* its exit status; what differs is said on stderr or in a note
-               of the report, or the one of runs whose report names what
-               could not be read                                           */
+    TOLD,   /* its exit status, or the one of runs that could not read all;
+               what differs is said on stderr or in a note of a report or
+               table, and the result is the older one or all of a new one  */
     FAILED, /* another, with a message; the older result, or all of the new */
     SILENT, /* its exit status, something differs, and not a word          */
     MUTE,   /* another, without a message                                  */
-    LOST,   /* another; neither the older result nor the new one           */
+    LOST,   /* another; neither the older result nor all of a new one      */
     LEFT,   /* hidden files are left: the next run removes them; what could
                 not be put back, as the message says, is among them         */
     CRASHED,
@@ -136,6 +137,39 @@ static bool same_tree(const char *a, const char *b)
     return !walk_differs && walk_files == files;
 }
 
+static bool walk_kept, walk_made;
+
+/* Looks at a file of a result: whether it is still the older one, and whether
+ * it is not. */
+static int meet_new(const char *path, const struct stat *info, int type,
+                    struct FTW *where)
+{
+    char older[LONGEST], good[LONGEST];
+    (void)info;
+    if (type != FTW_F || path[where->base] == '.' ||
+        !strncmp(path + where->base, TIMED, sizeof TIMED - 1))
+        return 0;
+    snprintf(older, sizeof older, "older%s", path + strlen("out"));
+    snprintf(good, sizeof good, "good%s", path + strlen("out"));
+    const bool same = same_file(path, older);
+    walk_kept |= same && !same_file(path, good);
+    walk_made |= !same;
+    walk_differs |= access(good, F_OK) != 0;
+    return 0;
+}
+
+/* Whether `out` has the files of `good` and nothing of the older result. */
+static bool is_new_tree(void)
+{
+    walk("good", NULL);
+    const size_t files = walk_files;
+    walk("out", NULL);
+    const bool as_many = files == walk_files;
+    walk_kept = walk_made = false;
+    nftw("out", meet_new, 16, FTW_PHYS);
+    return as_many && !walk_differs && !(walk_kept && walk_made);
+}
+
 static int remove_one(const char *path, const struct stat *info, int type,
                       struct FTW *where)
 {
@@ -217,8 +251,9 @@ static int run(char **words_of, const char *kind, long at, bool on)
     return status;
 }
 
-/* A function of a library, of what backtrace_symbols_fd prints, as FILE(NAME
- * or, where it has none, FILE(+OFFSET; "" where that is none of a library. */
+/* A function of a library, of what backtrace_symbols_fd prints, which is
+ * FILE(NAME+OFFSET) [ADDRESS], as FILE(NAME or, where it has none,
+ * FILE(+OFFSET; "" where that is none of a library. */
 static const char *in_library(char *frame)
 {
     char *name = strstr(frame, ".so") ? strchr(frame, '(') : NULL;
@@ -299,6 +334,78 @@ static bool is_noted(void)
     return found;
 }
 
+static bool has_one_of(const char *line, const char *const *words_of_it)
+{
+    while (*words_of_it && !strstr(line, *words_of_it))
+        words_of_it++;
+    return *words_of_it != NULL;
+}
+
+/* What is said of something that could not be done; of messages of the system
+ * what no line of a report breaks. */
+static const char *const failure[] = {
+    "cannot",          "could not",    "not read",      "unread",
+    "out of memory",   "Input/output", "No space left", "Too many open",
+    "allocate memory", "unavailable",  NULL};
+
+/* And where that is all that there is to read. */
+static const char *const nothing_read[] = {
+    "cannot read", "cannot open", "no tensor that could be read",
+    "has no calls", NULL};
+
+/* Whether a text has a line with one of the words that `good` has not. */
+static bool says_more(const char *path, const char *good,
+                      const char *const *words_of_it)
+{
+    size_t size, size_of_good;
+    char *text = read_whole(path, &size), *line;
+    char *known = read_whole(good, &size_of_good);
+    bool more = false;
+    if (text)
+        text[size ? size - 1 : 0] = '\0';
+    for (char *rest = text; rest && !more && (line = strsep(&rest, "\n"));)
+        more = has_one_of(line, words_of_it) &&
+               (!known || !memmem(known, size_of_good, line, strlen(line)));
+    free(known);
+    free(text);
+    return more;
+}
+
+/* Whether a report or a table of the new result has a note that that of the
+ * undisturbed run has not. */
+static bool notes_more(const char *pattern)
+{
+    glob_t files;
+    bool more = false;
+    if (glob(pattern, 0, NULL, &files) != 0)
+        return false;
+    for (size_t i = 0; i < files.gl_pathc && !more; i++) {
+        char good[LONGEST];
+        snprintf(good, sizeof good, "good%s",
+                 files.gl_pathv[i] + strlen("out"));
+        more = says_more(files.gl_pathv[i], good, failure);
+    }
+    globfree(&files);
+    return more;
+}
+
+/* Of a run that says that it could not read all: it has made a new result of
+ * the rest, or there was none. */
+static enum verdict judge_unread(void)
+{
+    walk("good", NULL);
+    const bool has_tree = walk_files > 0;
+    if (has_tree && same_tree("out", "older"))
+        return says_more("stderr", "stderr.good", nothing_read) ? TOLD : MUTE;
+    if (!is_new_tree())
+        return LOST;
+    return says_more("stderr", "stderr.good", failure) ||
+                   says_more("stdout", "stdout.good", failure) ||
+                   notes_more("out/*report.txt") || notes_more("out/*.csv")
+               ? TOLD
+               : SILENT;
+}
+
 static enum verdict judge(int status, int good_status)
 {
     size_t said;
@@ -315,7 +422,7 @@ static enum verdict judge(int status, int good_status)
                                                                  : TOLD;
     }
     if (WEXITSTATUS(status) == SOME_UNREAD)
-        return TOLD;
+        return judge_unread();
     if (!good && !same_tree("out", "older"))
         return says("stderr", "could not be put back") ? LEFT : LOST;
     return !said ? MUTE : left ? LEFT : FAILED;
