@@ -58,6 +58,7 @@ for shape in constants remembered deep small_ints same_keys marks twins; do
     grows $shape 100000 inspect {}
 done
 grows tensors 2000 inspect {}
+grows strides 500 inspect {}
 grows long_name 200000 inspect {}
 grows tensors 500 tensors {} --output_dir out --no_plots --formats none
 grows archives 20 inspect {}

@@ -36,6 +36,21 @@ same_keys() { { printf '}('; many "$1" 'U\001aK\001'; printf u; } |
     pickle > in.pt; }
 marks() { { opcodes "$1" '('; printf l; } | pickle > in.pt; }
 twins() { { printf ']'; opcodes "$1" 2; printf 0; } | pickle > in.pt; }
+strides() # of one storage, each view with steps of its own
+{
+    local numel=$((2 * $1 + 2))
+    {
+        printf '\200\002\212\012l\374\234F\371 j\250P\031.'
+        printf '\200\002M\351\003.\200\002}.\200\002('
+        awk -v n="$1" -v numel=$numel 'BEGIN { for (i = 1; i <= n; i++)
+            printf "ctorch._utils\n_rebuild_tensor_v2\n((U\007storagectorch\n" \
+                "FloatStorage\nU\0010U\003cpuI%d\nNtQI0\n(I2\nt(I%d\ntI00\n" \
+                "ccollections\nOrderedDict\n)RtR", numel, i }'
+        printf 'l.\200\002(U\0010l.'
+        le64 $numel
+        head -c $((4 * numel)) /dev/zero
+    } > in.pt
+}
 tensors()
 {
     local header
