@@ -159,14 +159,18 @@ static uint32_t little_endian(const unsigned char *bytes)
 
 /* What is wrong with the member that just ended; NULL: nothing. The words are
  * zlib's. */
-static const char *check_member(const struct tp_trace_gzip *gzip)
+static const char *check_member(struct tp_trace_input *input)
 {
+    const struct tp_trace_gzip *gzip = input->gzip;
     const unsigned char *trailer = gzip->stream.next_in - TRAILER;
-    if (little_endian(trailer) != gzip->crc)
-        return "incorrect data check";
-    if (little_endian(trailer + 4) != (uint32_t)gzip->stream.total_out)
-        return "incorrect length check";
-    return NULL;
+    const uint32_t length = (uint32_t)gzip->stream.total_out;
+    input->bad_checksum = little_endian(trailer) != gzip->crc;
+    input->bad_length =
+        !input->bad_checksum && little_endian(trailer + 4) != length;
+    input->ended = input->bad_checksum || input->bad_length;
+    return input->bad_checksum ? "incorrect data check"
+           : input->bad_length ? "incorrect length check"
+                               : NULL;
 }
 
 /* Inflates up to `room` bytes of a member from the chunk at hand. */
@@ -187,7 +191,9 @@ static enum tp_status inflate_some(struct tp_trace_input *input, char *to,
     gzip->crc = libdeflate_crc32(gzip->crc, to, *made);
     if (code == Z_STREAM_END) {
         gzip->member = false;
-        why = check_member(gzip);
+        why = check_member(input);
+        if (gzip->made > 0)
+            return TP_OK;
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
         why = stream->msg ? stream->msg : "broken data";
     } else if (starved && stream->avail_out > 0) {

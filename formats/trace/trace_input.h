@@ -19,6 +19,7 @@ struct tp_trace_input {
     bool ended;
     bool cut;                     /* gzip ended too early, or is broken */
     bool followed;                /* by what is neither gzip nor zeros  */
+    bool bad_checksum, bad_length; /* of the gzip that was inflated last */
 };
 
 /* Opens a file. TP_E_IO; close also after a failure. */
@@ -32,8 +33,9 @@ enum tp_status tp_trace_input_view(struct tp_trace_input *input,
 
 /*
  * Reads up to `room` bytes; fewer only at the end, after which `ended` is
- * set. Gzip that breaks off sets `cut` and counts as the end; TP_E_DAMAGED
- * when nothing at all came out of it.
+ * set. Gzip that breaks off sets `cut` and counts as the end, and so does a
+ * member that does not fit its checksum or length; TP_E_DAMAGED when nothing
+ * at all came out of it.
  */
 enum tp_status tp_trace_input_read(struct tp_trace_input *input, char *to,
                                    size_t room, size_t *got,

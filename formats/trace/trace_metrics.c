@@ -57,6 +57,7 @@ static bool says_something(const struct tp_events *said)
         any |= said->settings[i].known;
     return any && said->repairs[TP_REPAIR_DROPPED] == 0 &&
            said->repairs[TP_REPAIR_DUPLICATE] == 0 && /* traceEvents */
+           said->repairs[TP_REPAIR_SECOND] == 0 &&
            !said->has_tool_version;
 }
 

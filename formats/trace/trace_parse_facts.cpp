@@ -181,9 +181,13 @@ extern "C" bool tp_trace_parse_facts(struct tp_trace_parser *parser,
         document.get_object().get(object))
         return false;
     return each_member(object, [&](const char *key, ondemand::value &value) {
-        if (is(key, "traceEvents")) // one array was read already
-            tp_events_repaired(events, TP_REPAIR_DUPLICATE,
-                               piece->offset + (key - piece->text));
+        const int64_t at = piece->offset + (key - piece->text);
+        if (is(key, "traceEvents")) { // one array was read already
+            if (token_of(value).data[0] == '[')
+                tp_events_repaired(events, TP_REPAIR_SECOND, at - 1);
+            else
+                tp_events_repaired(events, TP_REPAIR_DUPLICATE, at);
+        }
         return read_fact(key, value, events);
     });
 }

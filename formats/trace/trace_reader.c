@@ -42,6 +42,7 @@ struct reading {
     int64_t offset;           /* of carry[0] in the JSON */
     size_t pieces;            /* handed out */
     bool drained;             /* nothing is left to hand out */
+    int64_t too_long;         /* where more began than is read; 0: nowhere */
 
     pthread_mutex_t merging;  /* guards this block */
     pthread_cond_t turn;
@@ -50,6 +51,7 @@ struct reading {
     struct tp_text tail;      /* what follows the array */
     int64_t tail_offset;
     bool tail_full;           /* more follows than is read */
+    bool endless;             /* nothing in it ends the trace */
     enum tp_status status;
     struct tp_error error;
 
@@ -132,6 +134,8 @@ static enum tp_status fill_to_cut(struct worker *worker, struct tp_error *err)
         worker->length = buffer->length;
         worker->last = reading->input.ended || wanted > TP_LIMIT_TRACE_EVENT;
         reading->drained = worker->last;
+        if (worker->last && !reading->input.ended)
+            reading->too_long = worker->offset + 1;
         if (status != TP_OK || worker->last || cut_buffer(worker, searched))
             return status;
         if (atomic_load(&reading->ended_hint)) { /* tail: any cut will do */
@@ -341,6 +345,22 @@ static void count_cut(struct tp_events *events)
     events->truncated_at = (int64_t)events->bytes;
 }
 
+/* What was not read for what the file is like outside of the trace. */
+static void count_outside(const struct reading *reading)
+{
+    const struct tp_trace_input *input = &reading->input;
+    struct tp_events *events = reading->events;
+    const int64_t end = (int64_t)events->bytes;
+    if (input->bad_checksum)
+        tp_events_repaired(events, TP_REPAIR_CHECKSUM, end);
+    if (input->bad_length)
+        tp_events_repaired(events, TP_REPAIR_LENGTH, end);
+    if (input->followed)
+        tp_events_repaired(events, TP_REPAIR_FOLLOWED, end);
+    if (!reading->ended && reading->too_long)
+        tp_events_repaired(events, TP_REPAIR_LIMIT, reading->too_long);
+}
+
 /* "{" facts ",": the brace is put back by tp_trace_read_members. */
 static enum tp_status read_head(struct reading *reading, struct tp_error *err)
 {
@@ -366,7 +386,19 @@ static size_t find_trace_end(struct reading *reading)
         end == 0 || (tp_trace_skip(tail->data, end, length) < length &&
                      !tp_trace_is_object(tail->data + at, end - at));
     tail->data[at] = ',';
+    reading->endless = end == 0;
     return hidden ? length : end;
+}
+
+/* Another list of events among what is said behind the first. */
+static void count_second(struct reading *reading)
+{
+    const struct tp_text *tail = &reading->tail;
+    const struct tp_trace_head head =
+        tp_trace_find_array(tail->data, tail->length, false);
+    if (head.root == TP_TRACE_ROOT_OBJECT)
+        tp_events_repaired(reading->events, TP_REPAIR_SECOND,
+                           reading->tail_offset + (int64_t)head.key);
 }
 
 /* Leaves out what follows the trace, and says so. */
@@ -392,9 +424,13 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
         length--;
     if (length == 0 && reading->events->repairs[TP_REPAIR_FOLLOWED])
         return TP_OK;
-    facts.cut = length == 0 || tail->data[length - 1] != '}';
+    const bool too_long = reading->tail_full && reading->endless;
+    facts.cut = too_long || length == 0 || tail->data[length - 1] != '}';
     tail->length = facts.cut ? length : length - 1;
-    if (facts.cut)
+    if (too_long)
+        tp_events_repaired(reading->events, TP_REPAIR_LIMIT,
+                           reading->tail_offset);
+    else if (facts.cut)
         count_cut(reading->events);
     size_t at = 0;
     while (at < tail->length && tp_json_is_blank(tail->data[at]))
@@ -403,6 +439,8 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
         return TP_OK;
     memset(tail->data, ' ', at);
     tail->data[at] = '{';
+    if (facts.cut) /* which may leave out just that */
+        count_second(reading);
     return tp_trace_read_members(&facts, reading->events, err);
 }
 
@@ -413,9 +451,7 @@ static enum tp_status read_around(struct reading *reading, struct tp_error *err)
     enum tp_status status = object ? read_head(reading, err) : TP_OK;
     if (!reading->ended && reading->events->array_end == 0)
         reading->events->array_end = (int64_t)reading->events->bytes;
-    if (reading->input.followed)
-        tp_events_repaired(reading->events, TP_REPAIR_FOLLOWED,
-                           (int64_t)reading->events->bytes);
+    count_outside(reading);
     if (!reading->ended || reading->input.cut) {
         count_cut(reading->events);
         return status;

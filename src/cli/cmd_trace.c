@@ -140,6 +140,18 @@ static enum tp_status collect(struct tp_trace_session *s,
     return status;
 }
 
+/* Files that could not be used; one may have several rows, which follow each
+ * other. */
+static size_t skipped_files(const struct tp_trace_run *run)
+{
+    const struct tp_trace_skipped *rows = run->skipped.rows;
+    size_t files = 0;
+    for (size_t i = 0; i < run->skipped.count; i++)
+        files += i == 0 || !*rows[i].file ||
+                 strcmp(rows[i].file, rows[i - 1].file) != 0;
+    return files;
+}
+
 /* Says what was looked for and what was there instead. */
 static enum tp_status nothing_found(const struct tp_trace_session *s,
                                     const struct tp_trace_run *run,
@@ -158,9 +170,10 @@ static enum tp_status nothing_found(const struct tp_trace_session *s,
     return tp_fail(err, TP_E_NOT_FOUND, -1,
                    "no trace found in %s: looked for files that end in "
                    ".json, .json.gz or .json.tmp and hold traceEvents, as "
-                   "tensorboard_trace_handler writes them (%zu files seen, "
+                   "tensorboard_trace_handler writes them (%zu file%s seen, "
                    "%zu could not be used)",
-                   where, run->files.count, run->skipped.count);
+                   where, run->files.count, run->files.count == 1 ? "" : "s",
+                   skipped_files(run));
 }
 
 static enum tp_status read_traces(void *session, struct tp_error *err)

@@ -15,6 +15,10 @@ const char *tp_repair_name(enum tp_repair repair)
         [TP_REPAIR_NEGATIVE] = "negative durations, set to 0",
         [TP_REPAIR_DUPLICATE] = "keys met twice in one event",
         [TP_REPAIR_TRUNCATED] = "end of the file too early",
+        [TP_REPAIR_LIMIT] = "something longer than is read",
+        [TP_REPAIR_CHECKSUM] = "checksums of gzip that do not fit",
+        [TP_REPAIR_LENGTH] = "lengths of gzip that do not fit",
+        [TP_REPAIR_SECOND] = "lists of events beside the first",
         [TP_REPAIR_FOLLOWED] = "something that follows the trace",
     };
     return repair < TP_REPAIRS ? names[repair] : "unknown";

@@ -17,6 +17,10 @@ enum tp_repair {
     TP_REPAIR_NEGATIVE,        /* negative duration, set to 0              */
     TP_REPAIR_DUPLICATE,       /* object key met twice: the last counts    */
     TP_REPAIR_TRUNCATED,       /* 1: the file ends too early               */
+    TP_REPAIR_LIMIT,           /* 1: what begins there is longer than read */
+    TP_REPAIR_CHECKSUM,        /* 1: that of gzip does not fit             */
+    TP_REPAIR_LENGTH,          /* 1: that of gzip does not fit             */
+    TP_REPAIR_SECOND,          /* another list of events, not read         */
     TP_REPAIR_FOLLOWED,        /* 1: what follows the trace is not read    */
     TP_REPAIRS
 };

@@ -51,6 +51,14 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
     return status;
 }
 
+/* Whether it is said otherwise why a trace ends where it does. */
+static bool has_other_end(const struct tp_events *events)
+{
+    return events->repairs[TP_REPAIR_LIMIT] > 0 ||
+           events->repairs[TP_REPAIR_CHECKSUM] > 0 ||
+           events->repairs[TP_REPAIR_LENGTH] > 0;
+}
+
 /* What is not there, or was not read: rows of /skipped. */
 static enum tp_status say_rest(struct tp_trace_run *run,
                                const struct tp_trace *trace,
@@ -61,6 +69,16 @@ static enum tp_status say_rest(struct tp_trace_run *run,
         const char *before, *after;
     } rests[] = {
         {TP_REPAIR_TRUNCATED, "cut off at byte ", "; analysed up to there"},
+        {TP_REPAIR_LIMIT, "from byte ",
+         " on more stands without another event than is read at once, a limit; "
+         "analysed up to there"},
+        {TP_REPAIR_CHECKSUM, "the checksum of gzip does not fit the ",
+         " bytes of JSON before it; these were read"},
+        {TP_REPAIR_LENGTH, "the length that gzip says does not fit the ",
+         " bytes of JSON before it; these were read"},
+        {TP_REPAIR_SECOND,
+         "a second list of events (\"traceEvents\"), at byte ",
+         ", is not read"},
         {TP_REPAIR_FOLLOWED, "what follows the trace from byte ",
          " on is not read"},
     };
@@ -68,7 +86,8 @@ static enum tp_status say_rest(struct tp_trace_run *run,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
         const int64_t at = events->first_repair[rests[i].repair];
-        if (status != TP_OK || events->repairs[rests[i].repair] == 0)
+        if (status != TP_OK || events->repairs[rests[i].repair] == 0 ||
+            (rests[i].repair == TP_REPAIR_TRUNCATED && has_other_end(events)))
             continue;
         const char *text =
             tp_arena_format(&run->arena, "%s%" PRId64 "%s", rests[i].before, at,

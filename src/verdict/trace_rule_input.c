@@ -28,9 +28,12 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
         finding.metric = "byte at which the trace ends";
         finding.value = (double)trace->events.truncated_at;
         finding.evidence = tp_judge_text(it->judged,
-                                         "the trace is cut off at byte %" PRId64
+                                         "the trace is %s byte %" PRId64
                                          "; all figures "
                                          "are of what is before",
+                                         trace->events.repairs[TP_REPAIR_LIMIT]
+                                             ? "read up to"
+                                             : "cut off at",
                                          trace->events.truncated_at);
         finding.suggestion = "record fewer steps, or wait for the profiler "
                              "to end before the process does";

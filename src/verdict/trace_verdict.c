@@ -257,9 +257,13 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
         sentence = tp_judge_text(judged, "%s (%s)", sentence, untimed);
     if (trace->events.truncated_at >= 0)
         sentence = tp_judge_text(judged,
-                                 "%s (of what is left: the trace is cut off at "
+                                 "%s (of what is left: the trace is %s "
                                  "byte %" PRId64 ")",
-                                 sentence, trace->events.truncated_at);
+                                 sentence,
+                                 trace->events.repairs[TP_REPAIR_LIMIT]
+                                     ? "read up to"
+                                     : "cut off at",
+                                 trace->events.truncated_at);
     return (struct tp_trace_verdict){
         verdict, sentence, tp_trace_verdict_table[verdict].scenario, share};
 }

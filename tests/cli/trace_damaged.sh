@@ -28,3 +28,24 @@ for file in two.json members.json.gz garbage.json blank.json; do
     grep ' from byte ' text.1
     cmp text.1 text.7
 done
+
+# what gzip says of what was read, a limit, and a second list of events
+packed=$traces/train.json.gz
+size=$(stat -c %s "$packed")
+{ head -c $((size - 8)) "$packed"; printf abcd; tail -c 4 "$packed"; } \
+    > checksum.json.gz
+{ head -c $((size - 4)) "$packed"; printf abcd; } > length.json.gz
+sed '$ s/}$/, "traceEvents": [{"ph": "X"}]}/' one.json > second.json
+for file in checksum.json.gz length.json.gz second.json; do
+    tprof-analyze trace $file --no_plots > text
+    echo "$file: exit $?"
+    grep "^  $file: .* byte" text
+    grep -c 'cut off' text
+done
+{
+    printf '{"traceEvents": ['
+    head -c 200000000 /dev/zero | tr '\0' ' '
+    printf ']}'
+} | gzip -1 > wide.json.gz
+tprof-analyze trace wide.json.gz --no_plots 2>&1
+echo "wide.json.gz: exit $?"

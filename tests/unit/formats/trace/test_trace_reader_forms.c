@@ -107,8 +107,9 @@ Test(trace_reader, gzip_that_breaks_off_is_read_up_to_there)
     tp_text_clear(&packed);
 }
 
-/* A wrong byte in the eight that end the member before `end` cuts the trace
- * there, when all that it inflates to was read. */
+/* A wrong byte in the eight that end the member before `end` ends the reading
+ * there, when all that it inflates to was read, and is told: of four each in
+ * the checksum and in the length. */
 static void check_trailer(struct tp_text *packed, size_t end, uint64_t made)
 {
     for (size_t back = 8; back > 0; back--) {
@@ -119,8 +120,15 @@ static void check_trailer(struct tp_text *packed, size_t end, uint64_t made)
                      TP_OK);
         packed->data[end - back] ^= 0x40;
         cr_assert_eq(events.bytes, made, "%zu: %zu", end, back);
-        cr_assert_eq(events.truncated_at, (int64_t)made);
-        cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], 1);
+        const bool cut = end < packed->length;
+        cr_assert_eq(events.truncated_at, cut ? (int64_t)made : -1);
+        cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], cut);
+        cr_assert_eq(events.repairs[TP_REPAIR_CHECKSUM], back > 4);
+        cr_assert_eq(events.repairs[TP_REPAIR_LENGTH], back <= 4);
+        cr_assert_eq(
+            events.first_repair[back > 4 ? TP_REPAIR_CHECKSUM
+                                         : TP_REPAIR_LENGTH],
+            (int64_t)made);
         tp_events_clear(&events);
     }
 }
@@ -247,4 +255,73 @@ Test(trace_reader, what_follows_gzip_is_said)
     tp_events_clear(&whole);
     tp_text_clear(&text);
     tp_text_clear(&packed);
+}
+
+/* Reads it with one job and three; where which of two things was met. */
+static void check_first(const struct tp_text *text, enum tp_repair repair,
+                        int64_t at, size_t count)
+{
+    for (unsigned jobs = 1; jobs <= 3; jobs += 2) {
+        struct tp_events events;
+        cr_assert_eq(trace_read_as(text->data, text->length, 1 << 18, jobs,
+                                   &events),
+                     TP_OK);
+        cr_expect_eq(events.first_repair[repair], at, "%" PRId64,
+                     events.first_repair[repair]);
+        cr_expect_eq(events.count, count);
+        cr_expect_eq(events.repairs[TP_REPAIR_DUPLICATE], 0);
+        tp_events_clear(&events);
+    }
+}
+
+/* Two events, so much white space after the first. */
+static struct tp_text apart(size_t blanks)
+{
+    static const char *const events[] = {
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, "
+        "\"tid\": 1, \"ts\": 1, \"dur\": 1}",
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"b\", \"pid\": 1, "
+        "\"tid\": 1, \"ts\": 3, \"dur\": 1}"};
+    struct tp_text text = {0};
+    char blank[1 << 16];
+    memset(blank, ' ', sizeof blank);
+    tp_text_add(&text, "{\"traceEvents\": [%s,", events[0]);
+    for (; blanks > sizeof blank; blanks -= sizeof blank)
+        tp_text_bytes(&text, blank, sizeof blank);
+    tp_text_add(&text, "%s]}", events[1]);
+    cr_assert(!text.failed);
+    return text;
+}
+
+Test(trace_reader, what_is_too_long_is_said)
+{
+    struct tp_text text = apart(100 << 20);
+    check_first(&text, TP_REPAIR_LIMIT, -1, 2);
+    tp_text_clear(&text);
+    text = apart(200 << 20);
+    check_first(&text, TP_REPAIR_LIMIT, 17, 1);
+    tp_text_clear(&text);
+}
+
+Test(trace_reader, a_second_list_is_said)
+{
+    struct tp_text text = apart(0);
+    const size_t length = text.length - 1;
+    text.length = length;
+    tp_text_add(&text, ", \"x\": {\"traceEvents\": []}}");
+    check_first(&text, TP_REPAIR_SECOND, -1, 2);
+    text.length = length;
+    tp_text_add(&text, ", \"traceEvents\": [{\"ph\": \"X\"}], \"x\": 1}");
+    check_first(&text, TP_REPAIR_SECOND, (int64_t)length + 2, 2);
+    text.length -= 15; /* in it */
+    check_first(&text, TP_REPAIR_SECOND, (int64_t)length + 2, 2);
+    text.length = length;
+    tp_text_add(&text, ", \"traceEvents\": [");
+    for (size_t i = 0; i < 2 << 20; i++)
+        tp_text_bytes(&text, "{\"ph\": \"X\"},", 12);
+    tp_text_add(&text, "{}]}");
+    check_first(&text, TP_REPAIR_SECOND, (int64_t)length + 2, 2);
+    check_first(&text, TP_REPAIR_LIMIT, (int64_t)length, 2);
+    check_first(&text, TP_REPAIR_TRUNCATED, -1, 2);
+    tp_text_clear(&text);
 }
