@@ -57,6 +57,7 @@ fail()
 }
 
 # tries ATTACK WORD...: runs a command that is attacked; its words are in err.
+# With $without by a program that takes something of the kernel away.
 tries()
 {
     local attack=$1
@@ -66,8 +67,8 @@ tries()
     echo whole > canary/canary
     cp "$work/script.gp" out/evil/cat/script.gp
     CANARY=$work/canary OUTPUT=out RUN_IN=out/evil ATTACK=$attack \
-        LD_PRELOAD=$work/attack.so timeout -k 1 30 "$TPROF" "$@" \
-        > /dev/null 2> err
+        LD_PRELOAD=$work/attack.so timeout -k 1 30 ${without:-} "$TPROF" \
+        "$@" > /dev/null 2> err
     status=$?
     [ -z "$(find tmp -type f)" ] || fail "$*: temporary files are left"
 }
@@ -140,7 +141,8 @@ tensors="in $to --no_plots"
 {
     works inside $tensors
     for attack in create write empty unlink rename mkdir symlink utime proc \
-        signal type clone shell; do
+        signal thread_signal limit processors size type clone shell \
+        inside_symlink inside_fifo; do
         refused $attack $tensors
     done
     stopped network socket $tensors
@@ -148,14 +150,31 @@ tensors="in $to --no_plots"
     stopped exec execve $tensors
     stopped truncate truncate $tensors
     stopped chmod chmod $tensors
+    stopped fchmod fchmod $tensors
+    stopped fchmodat fchmodat $tensors
+    stopped fchown fchown $tensors
+    stopped fchownat fchownat $tensors
     stopped xattr setxattr $tensors
     stopped ptrace ptrace $tensors
     stopped memory process_vm_readv $tensors
     stopped ring io_uring_setup $tensors
     stopped namespace unshare $tensors
-    case $(uname -m) in x86_64) refused x32 $tensors ;; esac
+    if [ "$(uname -m)" = x86_64 ]; then
+        stopped chown chown $tensors
+        stopped lchown lchown $tensors
+        refused x32 $tensors
+        tries bits32 $tensors --no_sandbox
+        if ! grep -q '^bits32 done' err; then
+            echo "not tried: this kernel has no calls of 32 bits"
+        else
+            refused bits32 $tensors
+            [ ! -e out/bits32 ] || fail "bits32: it made a folder"
+        fi
+    fi
     for attack in local shell create write empty truncate unlink rename mkdir \
-        symlink chmod utime signal; do
+        symlink chmod fchmod fchmodat chown lchown fchown fchownat utime \
+        signal thread_signal limit processors size inside_symlink inside_fifo \
+        inside_socket; do
         works $attack $tensors --no_sandbox
     done
 
@@ -245,6 +264,11 @@ if [ "$(uname -m)" = x86_64 ] &&
 permitted), seccomp"
     lacks $seccomp $EPERM "Landlock, no seccomp (the kernel refuses it: \
 Operation not permitted)"
+    # each of the two keeps by itself what both keep
+    for attack in inside_symlink inside_fifo inside_socket; do
+        # shellcheck disable=SC2086
+        without="$work/deny $seccomp $EPERM" refused $attack $tensors
+    done
     # what is there and just could not be had is no reason to go without
     for call in $create $seccomp; do
         rm -rf less

@@ -23,7 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,6 +114,37 @@ static int go_chmod(void)
     return chmod(canary, 0777);
 }
 
+/* A file that may be opened to read is not one whose rights may change. */
+static int go_fchmod(void)
+{
+    return fchmod(open(canary, O_RDONLY), 0777);
+}
+
+static int go_fchmodat(void)
+{
+    return fchmodat(AT_FDCWD, canary, 0777, 0);
+}
+
+static int go_chown(void)
+{
+    return chown(canary, getuid(), getgid());
+}
+
+static int go_lchown(void)
+{
+    return lchown(canary, getuid(), getgid());
+}
+
+static int go_fchown(void)
+{
+    return fchown(open(canary, O_RDONLY), getuid(), getgid());
+}
+
+static int go_fchownat(void)
+{
+    return fchownat(AT_FDCWD, canary, getuid(), getgid(), 0);
+}
+
 static int go_xattr(void)
 {
     return setxattr(canary, "user.x", "y", 1, 0);
@@ -146,6 +179,33 @@ static int go_signal(void)
     return kill(getppid(), SIGCONT);
 }
 
+/* A thread of another process; 0 asks whether it is there. */
+static int go_thread_signal(void)
+{
+    return (int)syscall(SYS_tgkill, getppid(), getppid(), SIGCONT);
+}
+
+static int go_limit(void)
+{
+    struct rlimit limit;
+    return prlimit(getppid(), RLIMIT_CORE, NULL, &limit);
+}
+
+static int go_processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(getppid(), sizeof set, &set) != 0
+               ? -1
+               : sched_setaffinity(getppid(), sizeof set, &set);
+}
+
+/* One that every file system answers, and no reader asks. */
+static int go_size(void)
+{
+    loff_t size;
+    return ioctl(open(canary, O_RDONLY), FIOQSIZE, &size);
+}
+
 static int go_type(void)
 {
     return ioctl(STDIN_FILENO, TIOCSTI, "x");
@@ -172,6 +232,27 @@ static int go_clone(void)
 static int go_x32(void)
 {
     return (int)syscall(0x40000000 | SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
+#endif
+
+#if defined(__x86_64__)
+/* mkdir() by its number of 32 bits, which is that of getpid() of 64, where it
+ * may be made by its own: in the output directory. What it points at has to lie
+ * low. */
+static int go_bits32(void)
+{
+    long result = 39;
+    char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    if (low == MAP_FAILED)
+        return -1;
+    snprintf(low, 4096, "%s/bits32", getenv("OUTPUT"));
+    __asm__ volatile("int $0x80"
+                     : "+a"(result)
+                     : "b"((long)low), "c"(0777L)
+                     : "memory", "r8", "r9", "r10", "r11");
+    errno = result < 0 ? (int)-result : 0;
+    return result < 0 ? -1 : 0;
 }
 #endif
 
@@ -228,6 +309,34 @@ static int go_plot_script(void)
     return go_ask(getenv("RUN_IN"), "script");
 }
 
+/* Below the output directory there are to be files and folders only. */
+static const char *inside_path(void)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/made", getenv("OUTPUT"));
+    unlink(path);
+    return path;
+}
+
+static int go_inside_symlink(void)
+{
+    return symlink("/", inside_path());
+}
+
+static int go_inside_fifo(void)
+{
+    return mkfifo(inside_path(), 0666);
+}
+
+static int go_inside_socket(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s/made", getenv("OUTPUT"));
+    inside_path();
+    return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&name,
+                sizeof name);
+}
+
 /* What is allowed, so that "refused" means something. */
 static int go_inside(void)
 {
@@ -254,22 +363,36 @@ static const struct {
                {"mkdir", go_mkdir},
                {"symlink", go_symlink},
                {"chmod", go_chmod},
+               {"fchmod", go_fchmod},
+               {"fchmodat", go_fchmodat},
+               {"chown", go_chown},
+               {"lchown", go_lchown},
+               {"fchown", go_fchown},
+               {"fchownat", go_fchownat},
                {"xattr", go_xattr},
                {"utime", go_utime},
                {"ptrace", go_ptrace},
                {"memory", go_memory},
                {"proc", go_proc},
                {"signal", go_signal},
+               {"thread_signal", go_thread_signal},
+               {"limit", go_limit},
+               {"processors", go_processors},
+               {"size", go_size},
                {"type", go_type},
                {"ring", go_ring},
                {"namespace", go_namespace},
                {"clone", go_clone},
 #if defined(__x86_64__)
                {"x32", go_x32},
+               {"bits32", go_bits32},
 #endif
                {"plot_elsewhere", go_plot_elsewhere},
                {"plot_program", go_plot_program},
                {"plot_script", go_plot_script},
+               {"inside_symlink", go_inside_symlink},
+               {"inside_fifo", go_inside_fifo},
+               {"inside_socket", go_inside_socket},
                {"inside", go_inside}};
 
 static void attack(const char *name)

@@ -10,8 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +80,28 @@ static int in_role(enum tp_sandbox_role role, int (*act)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
+/* The same of a reader that has no seccomp. */
+static int in_landlock(int (*act)(void))
+{
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct tp_sandbox_wish wish = {.role = TP_SANDBOX_READER,
+                                             .folders = {inside}};
+        struct tp_sandbox sandbox = {.landlock_version = 0};
+        struct tp_error err = {0};
+        alarm(20);
+        _exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                      tp_landlock_enter(&wish, &sandbox, &err) != TP_OK ||
+                      !sandbox.landlock.active
+                  ? ENTERED_NOT
+                  : act());
+    }
+    cr_assert(child > 0 && waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
 static int nothing(void)
 {
     return PASSED;
@@ -124,6 +151,21 @@ static int write_outside(void)
     if (symlink(victim, path) == 0)
         return 6;
     return rmdir(outside) == 0 ? 7 : PASSED;
+}
+
+/* Below the output directory, too, there are to be files and folders only. */
+static int make_others_inside(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s/made", inside);
+    if (symlink(victim, name.sun_path) == 0)
+        return 1;
+    if (mkfifo(name.sun_path, 0666) == 0)
+        return 2;
+    return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&name,
+                sizeof name) == 0
+               ? 3
+               : PASSED;
 }
 
 /* A thread's name, as the driver of a GPU sets it. */
@@ -190,6 +232,41 @@ static int change_mode(void)
     return chmod(victim, 0777) != 0 && errno == EPERM ? PASSED : 1;
 }
 
+static int change_mode_of_open(void)
+{
+    return fchmod(open(victim, O_RDONLY), 0777) != 0 && errno == EPERM ? PASSED
+                                                                      : 1;
+}
+
+static int change_owner(void)
+{
+    return chown(victim, getuid(), getgid()) != 0 && errno == EPERM ? PASSED
+                                                                    : 1;
+}
+
+/* Of others, and of the kernel's own kinds. */
+static int ask_the_kernel(void)
+{
+    const pid_t other = getppid();
+    const struct {
+        long number, words[4];
+    } calls[] = {
+        {SYS_tgkill, {other, other, SIGCONT, 0}},
+        {SYS_prlimit64, {other, RLIMIT_CORE, 0, 0}},
+        {SYS_sched_setaffinity, {other, 0, 0, 0}},
+        {SYS_ioctl, {open(victim, O_RDONLY), FIOQSIZE, 0, 0}},
+    };
+    for (int i = 0; i < (int)(sizeof calls / sizeof *calls); i++) {
+        const long *words = calls[i].words;
+        errno = 0;
+        if (syscall(calls[i].number, words[0], words[1], words[2], words[3]) >=
+                0 ||
+            errno != EPERM)
+            return 1 + i;
+    }
+    return PASSED;
+}
+
 /* What ended a reader: its own handler, by 4. */
 enum { STOPPED = 4 };
 
@@ -206,6 +283,15 @@ Test(sandbox, keeps_a_reader_inside)
     NEEDS_BOTH();
     cr_expect_eq(in_role(TP_SANDBOX_READER, write_outside), PASSED);
     cr_expect_eq(in_role(TP_SANDBOX_READER, signal_parent), PASSED);
+    cr_expect_eq(in_role(TP_SANDBOX_READER, ask_the_kernel), PASSED);
+}
+
+/* Where there is no seccomp, which keeps readers from it, too. */
+Test(sandbox, has_files_and_folders_only_by_landlock_alone)
+{
+    NEEDS_BOTH();
+    cr_expect_eq(in_landlock(write_inside), PASSED);
+    cr_expect_eq(in_landlock(make_others_inside), PASSED);
 }
 
 Test(sandbox, ends_a_reader_that_was_taken_over)
@@ -215,6 +301,8 @@ Test(sandbox, ends_a_reader_that_was_taken_over)
     cr_expect_eq(in_role(TP_SANDBOX_READER, near_socket), STOPPED);
     cr_expect_eq(in_role(TP_SANDBOX_READER, start_true), STOPPED);
     cr_expect_eq(in_role(TP_SANDBOX_READER, change_mode), STOPPED);
+    cr_expect_eq(in_role(TP_SANDBOX_READER, change_mode_of_open), STOPPED);
+    cr_expect_eq(in_role(TP_SANDBOX_READER, change_owner), STOPPED);
 }
 
 Test(sandbox, lets_a_driver_talk_on_this_machine_only)
@@ -234,6 +322,8 @@ Test(sandbox, lets_processes_of_a_world_talk_but_start_nothing)
     cr_expect_eq(in_role(TP_SANDBOX_WORLD, far_socket), 1, "it may");
     cr_expect_eq(in_role(TP_SANDBOX_WORLD, start_sh), PASSED);
     cr_expect_eq(in_role(TP_SANDBOX_WORLD, change_mode), PASSED);
+    cr_expect_eq(in_role(TP_SANDBOX_WORLD, change_mode_of_open), PASSED);
+    cr_expect_eq(in_role(TP_SANDBOX_WORLD, change_owner), PASSED);
 }
 
 /* On Debian `true` is a program of its own, not a script. */
