@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What configure chose against damaged memory is in the program, as readelf and
-# nm see it, and it has no function that opens a socket or starts a shell.
-# (With CUDA it has: the CUDA runtime is linked statically.) Needs: TPROF,
-# builddir, HARDENING (the flags that were chosen), NVCC.
+# Configure chose what the compiler takes against damaged memory; it is in the
+# program, as readelf and nm see it, which has no function that opens a socket
+# of a network or starts a shell. (With CUDA it has: the CUDA runtime is linked
+# statically.) Needs: TPROF, builddir, CC, HARDENING (the flags that were
+# chosen), NVCC.
 
 command -v readelf > /dev/null && command -v nm > /dev/null || {
     echo "skipped: no readelf or nm"
@@ -14,6 +15,19 @@ command -v readelf > /dev/null && command -v nm > /dev/null || {
     exit 77
 }
 passed=0 failed=0
+
+for flag in -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
+    -fstack-clash-protection -fcf-protection -fPIE -pie -Wl,-z,relro \
+    -Wl,-z,now -Wl,-z,noexecstack; do
+    case " $HARDENING " in *" $flag "*) continue ;; esac
+    # shellcheck disable=SC2086 # CC may be "ccache gcc"
+    if echo 'int main(void) { return 0; }' |
+        ${CC:-cc} -Werror -O1 -U_FORTIFY_SOURCE "$flag" -x c - -o /dev/null \
+            2> /dev/null; then
+        echo "FAIL $flag: the compiler takes it, and it was not chosen"
+        failed=$((failed + 1))
+    fi
+done
 
 # has FLAG WORDS -- COMMAND...: where the flag was chosen, what the command
 # prints has these words.

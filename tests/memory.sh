@@ -96,6 +96,7 @@ to="--output_dir out --no_plots --no_html"
     takes archives 200 64 32 inspect {}
     takes tensors 20000 32 24 inspect {}
     takes long_name 4000000 32 24 inspect {}
+    takes gzipped 60000000 36 0 inspect {}
     takes shards 20000 32 24 tensors {} $to
     for shape in nested_calls same_moment same_span threads streams launches \
         one_correlation processes; do

@@ -65,6 +65,14 @@ long_name()
 \"data_offsets\":[0,0]}}"
     { le64 ${#header}; printf %s "$header"; } > in.safetensors
 }
+gzipped() # an array of bytes, packed
+{
+    local shape="'descr': '|u1', 'fortran_order': False, 'shape': ($1,)"
+    {
+        printf '\223NUMPY\001\000v\000%-117s\n' "{$shape}"
+        head -c "$1" /dev/zero
+    } | gzip > in.npy.gz
+}
 archives() # torch.save into one file, again and again
 {
     yes "$srcdir/testdata/torch/good-archives.pt" | head -n "$1" |

@@ -88,7 +88,7 @@
  * arguments, of which real ones have some KB, or the names of all calls from
  * one line, some MB for 10^5 of them. As a tree it takes up to 41 times as
  * much: a zero and its comma become a value of 80 bytes, and there is room for
- * the text once more. */
+ * the text once more. SECURITY.md has what whole runs take, as below. */
 #define TP_LIMIT_JSON_VALUE ((size_t)16 << 20)
 
 /* Nesting of lists and objects; dumps stop at 400. */
