@@ -217,17 +217,17 @@ static int32_t stream_of_lane(struct tp_event_text tid)
     return (int32_t)number;
 }
 
-static bool add_gpu(struct tp_events *events, struct tp_trace_event *event,
-                    uint32_t *detail)
+static bool add_gpu(struct tp_events *events,
+                    const struct tp_trace_event *event, uint32_t *detail)
 {
-    struct tp_gpu_detail *gpu = &event->args.gpu;
-    if (gpu->stream < 0)
-        gpu->stream = stream_of_lane(event->tid);
-    if (!add_comm(events, &event->args, &gpu->comm) ||
+    struct tp_gpu_detail gpu = event->args.gpu; /* the next may have none */
+    if (gpu.stream < 0)
+        gpu.stream = stream_of_lane(event->tid);
+    if (!add_comm(events, &event->args, &gpu.comm) ||
         tp_grow(&events->gpu, &events->gpu_capacity, events->gpu_count + 1,
                 sizeof *events->gpu, NULL) != TP_OK)
         return false;
-    events->gpu[events->gpu_count] = *gpu;
+    events->gpu[events->gpu_count] = gpu;
     *detail = (uint32_t)events->gpu_count++;
     return true;
 }

@@ -383,6 +383,22 @@ Test(trace_damage, kinds_of_events_that_are_kept)
     tp_events_clear(&events);
 }
 
+/* The oldest traces have the stream in the name of the thread only. */
+Test(trace_damage, streams_of_threads_are_those_of_their_events)
+{
+#define KERNEL(TID) \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, " \
+    "\"tid\": " TID TIMES "}"
+    struct tp_events events = read_text(
+        "[" KERNEL("\"stream 7\"") "," KERNEL("\"stream x\"") "," KERNEL(
+            "3") "," KERNEL("\"stream 9\"") "]");
+    static const int32_t streams[] = {7, -1, -1, 9};
+    cr_assert_eq(events.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(events.gpu[events.detail[i]].stream, streams[i]);
+    tp_events_clear(&events);
+}
+
 /* --- hostile ------------------------------------------------------------ */
 
 static struct tp_text repeat(const char *before, const char *what, size_t times,
