@@ -6,7 +6,7 @@
 names()
 {
     cat << 'END'
-plain
+plain, comma
 new\nline
 tab\tstop
 return\r
@@ -25,7 +25,7 @@ overlong\0300\0257
 surrogate\0355\0240\0200
 cut\0342\0202
 byte\0377
-"quoted"
+"quoted", comma
 'single'
 back`touch made`tick
 $(touch made)
@@ -162,6 +162,35 @@ grep -cE '<script>alert|<img src=x|<(style><)?svg onload|" onload="alert' pages
 LC_ALL=C grep -c "$(printf '[\001-\010\013-\037\177]')" pages
 find . -path './o_*' -name '*.csv' -exec cat {} + > sheets
 grep -cE '(^|,)"?([=+@]|-[^0-9.in,"])' sheets
+# As many cells in each row, a quote only where a cell needs it (RFC 4180).
+find . -path './o_*' -name '*.csv' | while IFS= read -r file; do
+    LC_ALL=C awk '
+        {
+            for (i = 1; i <= length($0); i++) {
+                c = substr($0, i, 1)
+                if (state == "quoted")
+                    state = c == "\"" ? "closed" : state
+                else if (c == ",") {
+                    cells++
+                    state = ""
+                } else if (c == "\"") {
+                    wrong += state == "plain"
+                    state = "quoted"
+                } else {
+                    wrong += state == "closed"
+                    state = "plain"
+                }
+            }
+            if (state == "quoted")
+                next
+            state = ""
+            wanted = wanted ? wanted : cells + 1
+            wrong += cells + 1 != wanted
+            cells = 0
+        }
+        END { exit wrong > 0 || state == "quoted" }' "$file" ||
+        echo "cells: $file"
+done
 # Cells of HDF5 neither; newlines stay, and a backslash is two of h5dump.
 if command -v h5dump > /dev/null; then
     looked=0

@@ -46,6 +46,8 @@ static void end(void)
     unlink(victim);
     snprintf(path, sizeof path, "%s/made", inside);
     unlink(path);
+    snprintf(path, sizeof path, "%s/other", inside);
+    unlink(path);
     rmdir(inside);
     rmdir(outside);
 }
@@ -157,7 +159,7 @@ static int write_outside(void)
 static int make_others_inside(void)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    snprintf(name.sun_path, sizeof name.sun_path, "%s/made", inside);
+    snprintf(name.sun_path, sizeof name.sun_path, "%s/other", inside);
     if (symlink(victim, name.sun_path) == 0)
         return 1;
     if (mkfifo(name.sun_path, 0666) == 0)
