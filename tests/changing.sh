@@ -12,6 +12,7 @@
 [ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
 srcdir=$(cd "$srcdir" && pwd)
 . "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/shapes.sh"
 if is_sanitized; then
     echo "skipped: a sanitizer has to be first of what is preloaded"
     exit 77
@@ -300,7 +301,15 @@ kept=$(basename "$(find from -type f | LC_ALL=C sort | tail -n 1)")
     mkdir -p from/step3 from/step4
     large_log from/step3/rank_0_activations.log 800
     large_log from/step4/rank_0_activations.log 3
-    look=no changes step3/rank_0_activations.log 3 3 $some -- dump in $to
+    kept=layers.2.wq # of step 4, and of both
+    changes step3/rank_0_activations.log 3 3 $some -- dump in $to
+    rm -rf from in
+    items 2000 # more than is read at once
+    mkdir -p from/step0
+    mv in from/step0/rank0
+    cp -R from/step0 from/step1
+    kept=Torch.add.7.forward
+    changes step0/rank0/dump.json 2 3 $some vanished -- dump in $to
 }
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

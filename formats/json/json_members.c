@@ -123,6 +123,8 @@ static enum tp_status walk_root(struct tp_json_stream *stream,
     struct tp_json_walk walk = {NULL, {0}};
     if (status == TP_OK)
         status = tp_json_walk_members(&walk, stream, visitor, err);
+    if (status == TP_OK)
+        status = tp_json_stream_end(stream, err);
     tp_json_walk_clear(&walk);
     tp_json_stream_close(stream);
     return status;

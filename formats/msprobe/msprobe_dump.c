@@ -101,7 +101,7 @@ static enum tp_status read_root(struct reader *reader, struct tp_error *err)
     }
     if (status == TP_OK && !reader->has_data)
         status = fail_other("it has no \"data\"", err);
-    return status;
+    return status == TP_OK ? tp_json_stream_end(&reader->stream, err) : status;
 }
 
 /* Reads a stream that was opened with `status`. */

@@ -197,6 +197,20 @@ static void replace_figures(struct tp_text *names)
         tp_output_replace_figure(names, TP_COMPARE_FIGURE_CATEGORY, row->id);
 }
 
+/* What could not be computed again. */
+static void note_unread(struct session *s, const struct tp_divergence *search)
+{
+    if (search->unread == 0)
+        return;
+    s->frame.damaged = true;
+    tp_notes_add(&s->comparison.notes,
+                 tp_arena_format(&s->comparison.arena,
+                                 "%" PRIu64 " tensors or calls were not "
+                                 "computed again, as files could not be read. "
+                                 "First: %s",
+                                 search->unread, search->first_unread));
+}
+
 /* What follows from the rows of both. */
 static enum tp_status judge(void *session, struct tp_error *err)
 {
@@ -218,7 +232,7 @@ static enum tp_status judge(void *session, struct tp_error *err)
                            s->comparison.counts.damaged >
                        0;
     for (size_t i = 0; i < s->autodiff.count; i++)
-        s->frame.damaged |= s->autodiff.searches[i].unread > 0;
+        note_unread(s, &s->autodiff.searches[i]);
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     s->frame.known = status == TP_OK;
     return status;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/intern.h"
 #include "base/limits.h"
@@ -332,12 +333,34 @@ static enum tp_status read_log(struct reader *reader, const char *path,
     return status;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Of a file that is cut off the calls before count, of one that changed while
+ * it was read none. */
 static enum tp_status read_dump(struct reader *reader, const char *path,
                                 struct tp_error *err)
 {
+    struct tp_dump_place *place = reader->place;
+    struct stat before, after;
+    const char *heads[TP_MSPROBE_HEADS];
+    memcpy(heads, place->heads, sizeof heads);
+    const bool known = stat(path, &before) == 0;
     reader->variables = false;
-    return reader->place->log ? read_log(reader, path, err)
-                              : read_calls_file(reader, path, err);
+    const enum tp_status status = place->log
+                                      ? read_log(reader, path, err)
+                                      : read_calls_file(reader, path, err);
+    if (status != TP_OK && known &&
+        (stat(path, &after) != 0 || !is_same(&before, &after))) {
+        place->call_count = place->item_count = 0;
+        if (!place->log)
+            memcpy(place->heads, heads, sizeof heads);
+    }
+    return status;
 }
 
 enum tp_status tp_dump_read_memory(const void *text, size_t length,
@@ -389,8 +412,8 @@ static enum tp_status read_source(struct reader *reader,
     struct tp_error own = {0};
     if (!source->there)
         return TP_OK;
-    char *path = tp_file_join(place->directory,
-                              tp_dump_source_name(place, which));
+    char *path =
+        tp_file_join(place->directory, tp_dump_source_name(place, which));
     if (!path)
         return tp_fail_memory(err);
     enum tp_status status =

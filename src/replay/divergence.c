@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/notes.h"
 #include "base/text.h"
 #include "replay/digest_set.h"
 #include "replay/divergence_words.h"
@@ -169,6 +170,15 @@ static bool is_reshaped(const struct search *search, const struct state *state,
                : is_from_outside(search, state, item, diff);
 }
 
+/* Counts a call whose files were not read, and keeps the first one and why. */
+static void count_unread(struct tp_divergence *found, const char *call,
+                         const char *reason)
+{
+    if (found->unread++ == 0)
+        found->first_unread =
+            tp_arena_format(&found->arena, "%s: %s", call, reason);
+}
+
 /* Two tensors in the same place. */
 static enum tp_status see_tensors(struct search *search, struct state *state,
                                   const struct tp_dump_item *item,
@@ -182,8 +192,9 @@ static enum tp_status see_tensors(struct search *search, struct state *state,
     count_dtypes(search, item, other);
     state->sharded |= diff.relation == TP_ITEM_SHARDED;
     state->unknown |= diff.relation == TP_ITEM_UNKNOWN;
-    search->found->unread +=
-        diff.relation == TP_ITEM_UNKNOWN && item->file && other->file;
+    if (diff.relation == TP_ITEM_UNKNOWN && item->file && other->file)
+        count_unread(search->found, item->file,
+                     "it, or the file of the other run, cannot be compared");
     if (is_reshaped(search, state, item, &diff)) {
         state->argument = true;
         tp_divergence_say_shape(state->row, item, other, &search->found->arena);
@@ -268,9 +279,9 @@ static enum tp_status judge_one(struct search *search,
     enum tp_status status = tp_replay_judge(place, call, verdict, err);
     search->found->judged +=
         status == TP_OK && verdict->state == TP_REPLAY_JUDGED;
-    search->found->unread += status == TP_OK &&
-                             verdict->state == TP_REPLAY_UNREADABLE &&
-                             has_files(place, call);
+    if (status == TP_OK && verdict->state == TP_REPLAY_UNREADABLE &&
+        has_files(place, call))
+        count_unread(search->found, call->key, verdict->reason);
     return status;
 }
 

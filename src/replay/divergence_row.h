@@ -69,6 +69,7 @@ struct tp_divergence {
     uint64_t verdicts[TP_DIVERGENCE_VERDICTS];
     uint64_t judged, unsupported; /* calls that were (not) replayed         */
     uint64_t unread; /* tensors and calls whose files were not read         */
+    const char *first_unread; /* a call of these, and why; NULL: none       */
     bool sharded;  /* the runs divide tensors differently            */
     bool recast;   /* most floating tensors have another dtype in B           */
     bool misfiled; /* later calls of both runs were given what the other run has

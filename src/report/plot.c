@@ -351,15 +351,17 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
  * 140 kB, on average 64. */
 enum { PNG_MOSTLY = 64 << 10 };
 
-/* Bytes of a figure in a format; -1: it is not there. */
+/* Bytes of a figure in a format; -1: it is not there, or memory ended, which
+ * *lost says. */
 static off_t size_of(const struct tp_figure *figure, const char *output_dir,
-                     enum tp_plot_format format)
+                     enum tp_plot_format format, bool *lost)
 {
     struct tp_text path = {0};
     struct stat about;
     const char *name =
         path_of(&path, output_dir, figure, tp_plot_format_name(format));
     const bool there = name && stat(name, &about) == 0;
+    *lost |= !name;
     tp_text_clear(&path);
     return there ? about.st_size : -1;
 }
@@ -429,17 +431,18 @@ enum tp_status tp_plot_again(const struct tp_figure *figures, size_t count,
         struct drawing drawing = {
             .jobs = calloc(count + 1, sizeof *drawing.jobs),
             .pictures = calloc(count + 1, sizeof *drawing.pictures)};
-        if (!drawing.jobs || !drawing.pictures)
-            status = tp_fail_memory(err);
-        for (size_t i = 0; i < count && status == TP_OK; i++) {
+        bool lost = !drawing.jobs || !drawing.pictures;
+        for (size_t i = 0; i < count && status == TP_OK && !lost; i++) {
             const struct tp_figure *figure = &figures[i];
             if (shown[k] == options->format || figure->panel_count == 0 ||
-                size_of(figure, dir, options->format) < 0 ||
+                size_of(figure, dir, options->format, &lost) < 0 ||
                 (shown[k] == TP_PLOT_PNG &&
-                 size_of(figure, dir, TP_PLOT_SVG) <= PNG_MOSTLY))
+                 size_of(figure, dir, TP_PLOT_SVG, &lost) <= PNG_MOSTLY))
                 continue;
             status = plan_again(figure, options, shown[k], &drawing, err);
         }
+        if (lost)
+            status = tp_fail_memory(err);
         if (status == TP_OK)
             status = run_again(&drawing, options, shown[k], result, err);
         drawing_clear(&drawing);
