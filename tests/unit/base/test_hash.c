@@ -73,7 +73,7 @@ Test(hash, products_are_folded)
     cr_expect_eq(tp_hash_fold(0, 5), 0);
     cr_expect_eq(tp_hash_fold(UINT64_MAX, 1), UINT64_MAX);
     /* (2^64 - 1)^2 = (2^64 - 2) 2^64 + 1 */
-    cr_expect_eq(tp_hash_fold(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1 ^ 1);
+    cr_expect_eq(tp_hash_fold(UINT64_MAX, UINT64_MAX), (UINT64_MAX - 1) ^ 1);
     /* 0x1'0000'0001 * 0x3'0000'0002 = 3 * 2^64 + 5 * 2^32 + 2 */
     cr_expect_eq(tp_hash_fold(UINT64_C(0x100000001), UINT64_C(0x300000002)),
                  (UINT64_C(5) << 32 | 2) ^ 3);
