@@ -3,29 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/targets.h"
 #include "report/annotate.h"
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return tp_text_ends_with(path, "/") ||
-           (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
-}
-
 /* The file of a trace, to be freed; NULL: no memory. */
 static char *target(const struct tp_options *options,
                     const struct tp_trace *trace)
 {
-    return is_folder(options->annotate)
-               ? tp_file_join(options->annotate,
-                              tp_file_base_name(trace->path))
+    return tp_output_is_folder(options->annotate)
+               ? tp_file_join(options->annotate, tp_file_base_name(trace->path))
                : strdup(options->annotate);
 }
 
@@ -84,7 +74,7 @@ enum tp_status tp_annotated_plan(const struct tp_options *options,
 {
     if (!options->annotate)
         return TP_OK;
-    if (run->trace_count > 1 && !is_folder(options->annotate))
+    if (run->trace_count > 1 && !tp_output_is_folder(options->annotate))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--annotate: %zu traces were read, each gets a file; "
                        "name a folder for them, as %s/",

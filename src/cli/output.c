@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -47,6 +48,13 @@ enum tp_status tp_output_folder_of(const char *path, char **folder,
         return TP_OK;
     *folder = strndup(path, (size_t)(slash - path));
     return *folder ? TP_OK : tp_fail_memory(err);
+}
+
+bool tp_output_is_folder(const char *path)
+{
+    struct stat info;
+    return tp_text_ends_with(path, "/") ||
+           (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
 static enum tp_status make_folder_of(const char *path, bool *made,

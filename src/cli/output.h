@@ -55,6 +55,10 @@ char *tp_output_parent(const char *path);
 enum tp_status tp_output_folder_of(const char *path, char **folder,
                                    struct tp_error *err);
 
+/* Whether a path that an option names stands for a folder, which is there or is
+ * to be made: it ends with a slash. */
+bool tp_output_is_folder(const char *path);
+
 /* Removes the folders that were made, as far as they are empty. */
 void tp_output_undo(const struct tp_options *options,
                     const struct tp_output_made *made);

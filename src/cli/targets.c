@@ -146,11 +146,8 @@ enum tp_status tp_targets_check(const struct tp_options *options,
                                 const struct tp_text *results,
                                 struct tp_error *err)
 {
-    struct stat info;
     const char *annotate = options->annotate;
-    const bool is_folder =
-        annotate && (tp_text_ends_with(annotate, "/") ||
-                     (stat(annotate, &info) == 0 && S_ISDIR(info.st_mode)));
+    const bool is_folder = annotate && tp_output_is_folder(annotate);
     const struct target all[TARGETS] = {
         {"--state", options->state, NULL},
         {"--output_json", options->output_json, NULL},
