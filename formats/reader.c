@@ -548,6 +548,44 @@ enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
                : status;
 }
 
+/* What became of a reading of a file that may be another than it was. */
+static enum tp_status judge(const struct tp_found *found, enum tp_status status,
+                            struct tp_error *err)
+{
+    struct tp_error own = {.code = TP_OK};
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED ||
+        status == TP_E_CHANGED || tp_found_unchanged(found, &own) == TP_OK)
+        return status;
+    if (err)
+        *err = own;
+    return TP_E_CHANGED;
+}
+
+enum tp_status tp_tensor_file_open_found(const struct tp_found *found,
+                                         struct tp_tensor_file *file,
+                                         struct tp_error *err)
+{
+    return judge(found, tp_tensor_file_open(found->path, file, err), err);
+}
+
+enum tp_status tp_tensor_file_end_found(struct tp_found *found,
+                                        const char *path,
+                                        struct tp_tensor_file *file,
+                                        enum tp_status status,
+                                        struct tp_error *err)
+{
+    if (status == TP_OK)
+        status = tp_tensor_file_unchanged(file, err);
+    status = judge(found, status, err);
+    tp_tensor_file_close(file);
+    if (status == TP_OK || status == TP_E_MEMORY ||
+        status == TP_E_INTERRUPTED)
+        return status;
+    const struct tp_error why = *err;
+    return tp_found_fail(found, path, &why, err) == TP_OK ? status
+                                                          : TP_E_MEMORY;
+}
+
 void tp_tensor_file_close(struct tp_tensor_file *file)
 {
     if (file->format && file->format->close)

@@ -2,6 +2,7 @@
 #ifndef TP_FORMATS_READER_H
 #define TP_FORMATS_READER_H
 
+#include "base/file.h"
 #include "base/text.h"
 #include "data/tensor_file.h"
 
@@ -61,10 +62,30 @@ enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
 
 /*
  * Whether the open file, and those it reads beside it, are as they were when
- * they were opened, to be asked when all has been read: TP_E_DAMAGED says what
+ * they were opened, to be asked when all has been read: TP_E_CHANGED says what
  * changed, and that what was read of it may be of two files. TP_E_IO.
  */
 enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
+                                        struct tp_error *err);
+
+/*
+ * A file that was found and is read now, maybe not for the first time: opens
+ * it as tp_tensor_file_open does. TP_E_CHANGED: it is another than it was.
+ */
+enum tp_status tp_tensor_file_open_found(const struct tp_found *found,
+                                         struct tp_tensor_file *file,
+                                         struct tp_error *err);
+
+/*
+ * Closes one that tp_tensor_file_open_found opened, or could not, and from
+ * which something was read with `status`: whether that can be kept. Why not is
+ * a problem of `found`, about `path` in it. TP_E_CHANGED also where reading
+ * failed since it changed.
+ */
+enum tp_status tp_tensor_file_end_found(struct tp_found *found,
+                                        const char *path,
+                                        struct tp_tensor_file *file,
+                                        enum tp_status status,
                                         struct tp_error *err);
 
 /*

@@ -89,7 +89,7 @@ enum tp_status tp_trace_input_view(struct tp_trace_input *input,
     return start_gzip(input, err);
 }
 
-/* The next bytes of the file. A file that shrinks while it is read is cut. */
+/* The next bytes of the file. */
 static enum tp_status take(struct tp_trace_input *input, void *to, size_t room,
                            size_t *got, struct tp_error *err)
 {
@@ -99,11 +99,6 @@ static enum tp_status take(struct tp_trace_input *input, void *to, size_t room,
         return TP_OK;
     enum tp_status status =
         tp_bytes_read(&input->bytes, input->at, to, *got, err);
-    if (status == TP_E_DAMAGED) {
-        input->cut = true;
-        *got = 0;
-        status = TP_OK;
-    }
     input->at += *got;
     return status;
 }

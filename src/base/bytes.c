@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* One read instead of a dozen small ones; most dumped tensors are smaller. */
 enum { WHOLE_FILE_BYTES = 128 << 10 };
 
@@ -25,16 +27,11 @@ static enum tp_status read_fd(int fd, uint64_t offset, void *buffer,
             return tp_fail_errno(err, "cannot read at byte %" PRIu64,
                                  offset + done);
         if (got == 0)
-            return tp_fail(err, TP_E_DAMAGED, (int64_t)(offset + done),
+            return tp_fail(err, TP_E_CHANGED, (int64_t)(offset + done),
                            "the file became shorter while it was read");
         done += (size_t)got;
     }
     return TP_OK;
-}
-
-static int64_t modified_of(const struct stat *info)
-{
-    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
 }
 
 enum tp_status tp_bytes_unchanged(const struct tp_bytes *bytes,
@@ -47,18 +44,18 @@ enum tp_status tp_bytes_unchanged(const struct tp_bytes *bytes,
         return tp_fail_errno(err, "cannot stat");
     const uint64_t size = (uint64_t)info.st_size;
     if (size != bytes->size)
-        return tp_fail(err, TP_E_DAMAGED,
+        return tp_fail(err, TP_E_CHANGED,
                        (int64_t)(size < bytes->size ? size : bytes->size),
                        "the file became %s while it was read, %" PRIu64
                        " bytes instead of %" PRIu64,
                        size < bytes->size ? "shorter" : "longer", size,
                        bytes->size);
-    if (modified_of(&info) != bytes->modified)
-        return tp_fail(err, TP_E_DAMAGED, -1,
+    if (tp_file_modified(&info) != bytes->modified)
+        return tp_fail(err, TP_E_CHANGED, -1,
                        "the file was written to while it was read");
     return info.st_nlink > 0
                ? TP_OK
-               : tp_fail(err, TP_E_DAMAGED, -1,
+               : tp_fail(err, TP_E_CHANGED, -1,
                          "the file was removed or replaced while it was read");
 }
 
@@ -72,7 +69,7 @@ enum tp_status tp_bytes_take(int fd, struct tp_bytes *bytes,
     if (!S_ISREG(info.st_mode))
         return tp_fail(err, TP_E_IO, -1, "not a regular file");
     bytes->size = (uint64_t)info.st_size;
-    bytes->modified = modified_of(&info);
+    bytes->modified = tp_file_modified(&info);
     return TP_OK;
 }
 

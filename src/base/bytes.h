@@ -34,7 +34,7 @@ enum tp_status tp_bytes_open(const char *path, struct tp_bytes *bytes,
 /*
  * Whether the file is as it was when it was opened, to be asked once it has
  * been read: what was read of a file that changed meanwhile may be of two
- * files. TP_E_DAMAGED: it was written to, removed or replaced; TP_E_IO. Memory
+ * files. TP_E_CHANGED: it was written to, removed or replaced; TP_E_IO. Memory
  * stays what it is, and what tp_bytes_open read at once was asked there.
  */
 enum tp_status tp_bytes_unchanged(const struct tp_bytes *bytes,
@@ -62,7 +62,8 @@ void tp_bytes_close(struct tp_bytes *bytes);
 /*
  * Copies exactly `length` bytes from byte `offset` into `buffer`. Fails with
  * TP_E_DAMAGED when the input ends before that (the message names the
- * offset), TP_E_IO when the system cannot read. Any number of threads.
+ * offset), TP_E_CHANGED when it did not when it was opened, TP_E_IO when the
+ * system cannot read. Any number of threads.
  */
 enum tp_status tp_bytes_read(const struct tp_bytes *bytes, uint64_t offset,
                              void *buffer, size_t length, struct tp_error *err);

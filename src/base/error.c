@@ -111,6 +111,8 @@ const char *tp_status_name(enum tp_status status)
         return "io";
     case TP_E_DAMAGED:
         return "damaged";
+    case TP_E_CHANGED:
+        return "changed";
     case TP_E_UNSUPPORTED:
         return "unsupported";
     case TP_E_LIMIT:

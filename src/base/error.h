@@ -22,6 +22,7 @@ enum tp_status {
     TP_E_USAGE,       /* the caller of the program asked for nonsense      */
     TP_E_IO,          /* the operating system refused; errno is worded     */
     TP_E_DAMAGED,     /* the input breaks the rules of its own format      */
+    TP_E_CHANGED,     /* the input became another while it was read        */
     TP_E_UNSUPPORTED, /* the input is well formed, but not for this tool   */
     TP_E_LIMIT,       /* a cap of base/limits.h was reached                */
     TP_E_MEMORY,      /* an allocation failed                              */

@@ -86,11 +86,21 @@ char *tp_file_join(const char *dir, const char *name);
 /* When a file was last written, as tp_found has it. */
 int64_t tp_file_modified(const struct stat *info);
 
+/* Why a file, or something in it, could not be read. */
+struct tp_found_problem {
+    struct tp_found_problem *next;
+    bool damage;      /* not: it is no file of ours, or has a limit too many */
+    int64_t offset;   /* byte; -1                                            */
+    const char *path; /* of what in the file; "": all of it                  */
+    char reason[];
+};
+
 /* One regular file that was found. */
 struct tp_found {
     char *path;       /* the start path, then names joined by '/' */
     uint64_t size;    /* bytes                                     */
     int64_t modified; /* ns since 1970; 0: not known               */
+    struct tp_found_problem *problems; /* owned; in any order */
 };
 
 struct tp_found_seen; /* which files and directories were met, find.c */
@@ -131,6 +141,22 @@ enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
  * tp_found_add does. Those of a folder that cannot be read are none. */
 enum tp_status tp_found_numbered(const char *stem, struct tp_found_list *list,
                                  struct tp_error *err);
+
+/*
+ * Whether a file is as it was found, as far as size and time tell: TP_E_CHANGED.
+ * One that is not there any more, or of which nothing is known, is.
+ */
+enum tp_status tp_found_unchanged(const struct tp_found *found,
+                                  struct tp_error *err);
+
+/* Keeps why a file, or something in it (`path`, "": all of it), could not be
+ * read, once. Any number of threads. TP_E_MEMORY. */
+enum tp_status tp_found_fail(struct tp_found *found, const char *path,
+                             const struct tp_error *why, struct tp_error *err);
+
+/* How many things could not be read as they are damaged, or the system did not
+ * give them: files, what is in files, folders. */
+size_t tp_found_damage(const struct tp_found_list *list);
 
 /* The number of a path in a sorted list; `count`: it is not there. */
 size_t tp_found_index(const struct tp_found_list *list, const char *path);

@@ -14,6 +14,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,10 +370,90 @@ size_t tp_found_index(const struct tp_found_list *list, const char *path)
                : list->count;
 }
 
+/* --- what is wrong with them ---------------------------------------------- */
+
+enum tp_status tp_found_unchanged(const struct tp_found *found,
+                                  struct tp_error *err)
+{
+    struct stat info;
+    if (found->modified == 0 || stat(found->path, &info) != 0)
+        return TP_OK;
+    const uint64_t size = (uint64_t)info.st_size;
+    if (size != found->size)
+        return tp_fail(err, TP_E_CHANGED,
+                       (int64_t)(size < found->size ? size : found->size),
+                       "the file is %s than when it was found, %" PRIu64
+                       " bytes instead of %" PRIu64,
+                       size < found->size ? "shorter" : "longer", size,
+                       found->size);
+    return tp_file_modified(&info) == found->modified
+               ? TP_OK
+               : tp_fail(err, TP_E_CHANGED, -1,
+                         "the file was written to or replaced since it was "
+                         "found");
+}
+
+static bool is_known(const struct tp_found_problem *known, const char *path,
+                     const struct tp_error *why)
+{
+    while (known && (known->offset != why->offset ||
+                     strcmp(known->path, path) != 0 ||
+                     strcmp(known->reason, why->message) != 0))
+        known = known->next;
+    return known;
+}
+
+enum tp_status tp_found_fail(struct tp_found *found, const char *path,
+                             const struct tp_error *why, struct tp_error *err)
+{
+    const size_t length = strlen(why->message) + 1;
+    struct tp_found_problem *made =
+        malloc(sizeof *made + length + strlen(path) + 1);
+    if (!made)
+        return tp_fail_memory(err);
+    *made = (struct tp_found_problem){
+        .next = __atomic_load_n(&found->problems, __ATOMIC_ACQUIRE),
+        .damage = why->code != TP_E_UNSUPPORTED && why->code != TP_E_LIMIT,
+        .offset = why->offset,
+        .path = made->reason + length};
+    memcpy(made->reason, why->message, length);
+    strcpy(made->reason + length, path);
+    do { /* none is taken out before all threads are done */
+        if (is_known(made->next, path, why)) {
+            free(made);
+            return TP_OK;
+        }
+    } while (!__atomic_compare_exchange_n(&found->problems, &made->next, made,
+                                          false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    return TP_OK;
+}
+
+size_t tp_found_damage(const struct tp_found_list *list)
+{
+    size_t count = list->problem_count;
+    for (size_t i = 0; i < list->count; i++)
+        for (const struct tp_found_problem *at = list->files[i].problems; at;
+             at = at->next)
+            count += at->damage;
+    return count;
+}
+
+static void clear_problems(struct tp_found *found)
+{
+    for (struct tp_found_problem *at = found->problems, *next; at; at = next) {
+        next = at->next;
+        free(at);
+    }
+}
+
 void tp_found_clear(struct tp_found_list *list)
 {
-    for (size_t i = 0; i < list->count && !list->borrowed; i++)
-        free(list->files[i].path);
+    for (size_t i = 0; i < list->count; i++) {
+        clear_problems(&list->files[i]);
+        if (!list->borrowed)
+            free(list->files[i].path);
+    }
     for (size_t i = 0; i < list->problem_count; i++)
         free(list->problems[i]);
     for (size_t i = 0; i < list->link_count; i++)

@@ -53,8 +53,8 @@ static enum tp_status unpack(const char *bytes, size_t count,
         char *path = strdup(bytes);
         if (!path)
             return tp_fail_memory(err);
-        files->files[files->count++] =
-            (struct tp_found){path, sent.size, sent.modified};
+        files->files[files->count++] = (struct tp_found){
+            .path = path, .size = sent.size, .modified = sent.modified};
         bytes += strlen(bytes) + 1;
     }
     return TP_OK;

@@ -203,6 +203,7 @@ int tp_exit_of(enum tp_status status)
         return TP_EXIT_USAGE;
     case TP_E_NOT_FOUND:
     case TP_E_DAMAGED:
+    case TP_E_CHANGED:
     case TP_E_UNSUPPORTED:
         return TP_EXIT_DAMAGED;
     case TP_E_IO:

@@ -26,6 +26,7 @@ struct session {
     struct tp_dump_findings findings;
     struct tp_finding_files files;
     struct tp_compare_autodiff autodiff;
+    struct tp_skipped_list skipped;
 };
 
 /* What to compare, from the options. */
@@ -140,7 +141,7 @@ static enum tp_status write_autodiff(struct session *s, struct tp_error *err)
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[6];
+    struct tp_table tables[7];
     uint64_t files = 0;
     enum tp_status status =
         tp_compare_finding_files(&s->comparison, &s->findings, &s->files, err);
@@ -155,7 +156,8 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     tp_compare_findings_table(&s->findings, &tables[3]);
     tp_compare_autodiff_table(&s->autodiff, &tables[4]);
     tp_finding_files_table(&s->files, &tables[5]);
-    return tp_frame_hdf5(&s->frame, tables, 6, files, 0, err);
+    tp_skipped_table(s->skipped.rows, s->skipped.count, &tables[6]);
+    return tp_frame_hdf5(&s->frame, tables, 7, files, 0, err);
 }
 
 static enum tp_status draw(void *session, struct tp_error *err)
@@ -181,6 +183,7 @@ static struct tp_runs_report report_of(const struct session *s)
                                    .calls = &s->calls,
                                    .records = &s->records,
                                    .findings = &s->findings,
+                                   .skipped = &s->skipped,
                                    .autodiff = &s->autodiff,
                                    .figures = s->frame.drawn.lines,
                                    .figure_count = s->frame.drawn.count,
@@ -200,15 +203,30 @@ static void replace_figures(struct tp_text *names)
 /* What could not be computed again. */
 static void note_unread(struct session *s, const struct tp_divergence *search)
 {
+    const bool one = search->unread == 1;
     if (search->unread == 0)
         return;
     s->frame.damaged = true;
     tp_notes_add(&s->comparison.notes,
                  tp_arena_format(&s->comparison.arena,
-                                 "%" PRIu64 " tensors or calls were not "
-                                 "computed again, as files could not be read. "
-                                 "First: %s",
-                                 search->unread, search->first_unread));
+                                 "%" PRIu64 " tensor%s or call%s not computed "
+                                 "again, as files could not be read. First: %s",
+                                 search->unread, one ? "" : "s",
+                                 one ? " was" : "s were",
+                                 search->first_unread));
+}
+
+/* What could not be read of either side, by whatever stage. */
+static enum tp_status list_skipped(struct session *s, struct tp_error *err)
+{
+    const struct tp_found_list *a = &s->comparison.a.dump.found;
+    const struct tp_found_list *b = &s->comparison.b.dump.found;
+    s->frame.damaged = tp_found_damage(a) + tp_found_damage(b) +
+                           s->comparison.a.damaged + s->comparison.b.damaged +
+                           s->comparison.counts.damaged >
+                       0;
+    enum tp_status status = tp_skipped_add_found(&s->skipped, a, err);
+    return status == TP_OK ? tp_skipped_add_found(&s->skipped, b, err) : status;
 }
 
 /* What follows from the rows of both. */
@@ -228,9 +246,8 @@ static enum tp_status judge(void *session, struct tp_error *err)
         status =
             tp_compare_damage_find(&s->comparison, &s->records, &s->findings,
                                    s->frame.pool, &tp_interrupted, err);
-    s->frame.damaged = s->comparison.a.damaged + s->comparison.b.damaged +
-                           s->comparison.counts.damaged >
-                       0;
+    if (status == TP_OK)
+        status = list_skipped(s, err);
     for (size_t i = 0; i < s->autodiff.count; i++)
         note_unread(s, &s->autodiff.searches[i]);
     s->frame.worst = tp_dump_findings_worst(&s->findings);
@@ -285,6 +302,7 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->how.read.wish.steps);
     tp_number_set_clear(&s->how.read.wish.ranks);
+    tp_skipped_clear(&s->skipped);
     tp_compare_autodiff_clear(&s->autodiff);
     tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);

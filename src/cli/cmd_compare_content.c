@@ -17,6 +17,7 @@ struct session {
     struct tp_content_rows rows;
     struct tp_dump_findings findings;
     struct tp_finding_files files;
+    struct tp_skipped_list skipped;
 };
 
 static enum tp_status check(void *session, struct tp_error *err)
@@ -58,7 +59,7 @@ static enum tp_status match(void *session, struct tp_error *err)
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[4];
+    struct tp_table tables[5];
     enum tp_status status =
         tp_content_finding_files(&s->content, &s->findings, &s->files, err);
     if (status != TP_OK)
@@ -67,8 +68,9 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     tp_content_alone_table(&s->rows, &tables[1]);
     tp_compare_findings_table(&s->findings, &tables[2]);
     tp_finding_files_table(&s->files, &tables[3]);
+    tp_skipped_table(s->skipped.rows, s->skipped.count, &tables[4]);
     const struct tp_content_side *sides = s->content.sides;
-    return tp_frame_hdf5(&s->frame, tables, 4,
+    return tp_frame_hdf5(&s->frame, tables, 5,
                          sides[0].found.count + sides[1].found.count, 0, err);
 }
 
@@ -77,6 +79,7 @@ static struct tp_content_report report_of(const struct session *s)
     return (struct tp_content_report){.content = &s->content,
                                       .rows = &s->rows,
                                       .findings = &s->findings,
+                                      .skipped = &s->skipped,
                                       .tool_version = PACKAGE_VERSION,
                                       .output_dir =
                                           s->frame.options->output_dir,
@@ -92,8 +95,12 @@ static enum tp_status write_results(void *session, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_content_findings_make(&s->content, &s->rows, &s->findings, err);
-    s->frame.damaged =
-        s->content.sides[0].damaged + s->content.sides[1].damaged > 0;
+    for (int i = 0; i < 2; i++) {
+        const struct tp_found_list *found = &s->content.sides[i].found;
+        if (status == TP_OK)
+            status = tp_skipped_add_found(&s->skipped, found, err);
+        s->frame.damaged |= tp_found_damage(found) > 0;
+    }
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return status == TP_OK ? write_hdf5(s, err) : status;
 }
@@ -133,6 +140,7 @@ static void clear(void *session)
     tp_number_set_clear(&s->ranks);
     tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
+    tp_skipped_clear(&s->skipped);
     tp_content_rows_clear(&s->rows);
     tp_content_clear(&s->content);
 }

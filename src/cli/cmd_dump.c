@@ -32,6 +32,7 @@ struct session {
     struct tp_dump_anomalies anomalies;
     struct tp_dump_flow flow;
     struct tp_dump_copies copies;
+    struct tp_skipped_list skipped;
     struct tp_check scripts; /* of --scripts                               */
 };
 
@@ -116,8 +117,14 @@ static enum tp_status read_dump(void *session, struct tp_error *err)
     if (status != TP_OK)
         return status;
     tp_dump_findings_sort(&s->findings);
+    status = tp_skipped_add_found(&s->skipped, &s->dump.found, err);
+    if (status == TP_OK)
+        status = tp_skipped_add_found(&s->skipped, &s->crc_dump.found, err);
+    if (status != TP_OK)
+        return status;
     s->frame.damaged = tp_dump_findings_damage(&s->findings) ||
-                       s->flow.unread.count || s->copies.unread.count;
+                       tp_found_damage(&s->dump.found) ||
+                       tp_found_damage(&s->crc_dump.found);
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return tp_dump_tree_make(&s->dump, &s->findings, &s->tree, err);
 }
@@ -131,6 +138,7 @@ static struct tp_dump_report report_of(const struct session *s)
                                    .anomalies = &s->anomalies,
                                    .flow = &s->flow,
                                    .copies = &s->copies,
+                                   .skipped = &s->skipped,
                                    .tool_version = PACKAGE_VERSION,
                                    .output_dir = s->frame.options->output_dir,
                                    .inputs = s->frame.options->inputs,
@@ -153,7 +161,7 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
     struct tp_dump_tables tables = {
         &s->dump, &s->integrity, &s->findings, &s->tree, {{0}}};
-    struct tp_table all[TP_DUMP_TABLES + AUDITS + 1];
+    struct tp_table all[TP_DUMP_TABLES + AUDITS + 2];
     enum tp_status status =
         tp_dump_finding_files(&s->dump, &s->findings, &s->files, err);
     if (status != TP_OK)
@@ -162,6 +170,8 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     memcpy(all, tables.tables, sizeof tables.tables);
     make_audit_tables(s, all + TP_DUMP_TABLES);
     tp_finding_files_table(&s->files, &all[TP_DUMP_TABLES + AUDITS]);
+    tp_skipped_table(s->skipped.rows, s->skipped.count,
+                     &all[TP_DUMP_TABLES + AUDITS + 1]);
     return tp_frame_hdf5(&s->frame, all, sizeof all / sizeof *all,
                          s->integrity.files, s->integrity.bytes, err);
 }
@@ -225,8 +235,8 @@ static void add_json(const void *session, struct tp_text *text)
 
 static void add_findings(const void *session, struct tp_text *text)
 {
-    const struct session *s = session;
-    tp_report_dump_findings_json(&s->findings, text);
+    const struct tp_dump_report report = report_of(session);
+    tp_report_dump_findings_json(&report, text);
 }
 
 static bool lost(const void *session)
@@ -244,6 +254,7 @@ static void clear(void *session)
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
     tp_check_clear(&s->scripts);
+    tp_skipped_clear(&s->skipped);
     free(s->tree.rows);
     tp_dump_integrity_clear(&s->integrity);
     tp_dump_copies_clear(&s->copies);

@@ -4,8 +4,6 @@
  * free_benchmark.csv with msprobe's columns, replay_coverage.csv,
  * replay_report.txt, replay_findings.json, replay.h5 and figures.
  */
-#include <inttypes.h>
-
 #include "cli/frame.h"
 #include "config.h"
 #include "dump/dump_read.h"
@@ -27,6 +25,7 @@ struct session {
     struct tp_replay_results results;
     struct tp_dump_findings findings;
     struct tp_finding_files files;
+    struct tp_skipped_list skipped;
     bool fix; /* handler_type                                              */
     struct tp_fixes fixes;
 };
@@ -115,33 +114,6 @@ static enum tp_status replay_calls(struct session *s, struct tp_error *err)
     return status;
 }
 
-/* Files of the dump that could not be read, or not to their end: what was lost
- * is not replayed. Whether there are some. */
-static bool tell_unread(struct tp_dump *dump)
-{
-    bool any = false;
-    for (size_t i = 0; i < dump->place_count; i++) {
-        const struct tp_dump_place *place = &dump->places[i];
-        for (int k = 0; k < TP_DUMP_JSONS; k++) {
-            const struct tp_dump_source *source = &place->sources[k];
-            if (!source->problem || !*source->problem)
-                continue;
-            const char *text = tp_arena_format(
-                &dump->arena, "%s/%s: %s", place->directory,
-                tp_dump_source_name(place, (enum tp_dump_json)k),
-                source->problem);
-            tp_notes_add(&dump->notes,
-                         source->offset < 0
-                             ? text
-                             : tp_arena_format(&dump->arena,
-                                               "%s, at byte %" PRId64, text,
-                                               source->offset));
-            any = true;
-        }
-    }
-    return any;
-}
-
 static enum tp_status replay(void *session, struct tp_error *err)
 {
     struct session *s = session;
@@ -162,7 +134,9 @@ static enum tp_status replay(void *session, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_replay_findings_make(&s->dump, &s->results, &s->findings, err);
-    s->frame.damaged = tell_unread(&s->dump) ||
+    if (status == TP_OK)
+        status = tp_skipped_add_found(&s->skipped, &s->dump.found, err);
+    s->frame.damaged = tp_found_damage(&s->dump.found) ||
                        s->results.counts.states[TP_REPLAY_UNREADABLE] > 0 ||
                        s->results.backward.states[TP_REPLAY_UNREADABLE] > 0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
@@ -191,6 +165,7 @@ static struct tp_replay_report report_of(const struct session *s)
     return (struct tp_replay_report){.dump = &s->dump,
                                      .results = &s->results,
                                      .findings = &s->findings,
+                                     .skipped = &s->skipped,
                                      .wish = &s->wish.wish,
                                      .fixes = s->fix ? &s->fixes : NULL,
                                      .figures = s->frame.drawn.lines,
@@ -233,7 +208,7 @@ static enum tp_status write_tables(const struct session *s,
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[5];
+    struct tp_table tables[6];
     uint64_t files = 0;
     enum tp_status status =
         tp_dump_finding_files(&s->dump, &s->findings, &s->files, err);
@@ -245,8 +220,9 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     tp_replay_flags_table(&s->results, &tables[1]);
     tp_replay_findings_table(&s->findings, &tables[2]);
     tp_finding_files_table(&s->files, &tables[3]);
-    tp_fixes_table(&s->fixes, &tables[4]);
-    return tp_frame_hdf5(&s->frame, tables, s->fix ? 5 : 4, files, 0, err);
+    tp_skipped_table(s->skipped.rows, s->skipped.count, &tables[4]);
+    tp_fixes_table(&s->fixes, &tables[5]);
+    return tp_frame_hdf5(&s->frame, tables, s->fix ? 6 : 5, files, 0, err);
 }
 
 static enum tp_status write_results(void *session, struct tp_error *err)
@@ -288,6 +264,7 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_skipped_clear(&s->skipped);
     tp_finding_files_clear(&s->files);
     tp_dump_findings_clear(&s->findings);
     tp_fixes_clear(&s->fixes);

@@ -301,7 +301,7 @@ static enum tp_status add_row(struct lister *lister, size_t call,
     row->key = row->name ? key_of(lister, call, row->name) : NULL;
     row->md5 = md5_of(lister, item);
     row->data_name = *item->data_name ? item->data_name
-                     : item->file     ? tp_file_base_name(item->file)
+                     : item->file     ? tp_file_base_name(item->file->path)
                                       : "-1";
     describe(lister, item, row);
     bool whole = row->key && row->md5 && row->shape;

@@ -206,7 +206,7 @@ static size_t choose(const struct tp_compare_pair *pair,
                      enum tp_compare_mode mode,
                      const struct column *chosen[TP_SHEET_COLUMNS_MAX])
 {
-    const bool stacks = pair->a.place->sources[TP_DUMP_STACK].there;
+    const bool stacks = pair->a.place->sources[TP_DUMP_STACK].file != NULL;
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++)
         if (columns[i].modes & 1u << mode &&

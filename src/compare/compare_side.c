@@ -130,10 +130,10 @@ static enum tp_status add_item(struct maker *m, const struct tp_row *row,
     tp_text_add(&m->text, "torch.%s", tp_dtype_info(row->dtype)->name);
     item->dtype = take(m);
     item->element = row->dtype;
-    item->file = word(m, m->run->files.files[row->source].path);
+    item->file = &m->dump->found.files[row->source];
     item->tensor = row->place;
     set_stats(row, item);
-    return item->argument && item->dtype && item->file &&
+    return item->argument && item->dtype &&
                    set_shape(m, row->shape, item)
                ? TP_OK
                : tp_fail_memory(err);
@@ -289,18 +289,37 @@ static enum tp_status make_places(struct maker *m,
 
 /* --- directories of tensors ----------------------------------------------- */
 
-static void note_skipped(const struct tp_run *run, struct tp_compare_side *side)
+/* What of a file could not be read. A name that is not UTF-8 is another in
+ * rows. */
+static enum tp_status keep_problem(struct tp_dump *dump,
+                                   const struct tp_skipped *skipped,
+                                   struct tp_error *err)
 {
-    struct tp_dump *dump = &side->dump;
-    for (size_t i = 0; i < run->skipped_count; i++) {
+    struct tp_error why = {.code = TP_OK};
+    const size_t at = tp_found_index(&dump->found, skipped->file);
+    tp_fail(&why, TP_E_DAMAGED, skipped->offset, "%s", skipped->reason);
+    if (at < dump->found.count)
+        return tp_found_fail(&dump->found.files[at], skipped->path, &why, err);
+    tp_notes_add(&dump->notes,
+                 tp_arena_format(&dump->arena, "not read: %s: %s",
+                                 skipped->file, skipped->reason));
+    return TP_OK;
+}
+
+static enum tp_status keep_problems(const struct tp_run *run,
+                                    struct tp_compare_side *side,
+                                    struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < run->skipped_count && status == TP_OK; i++) {
         const struct tp_skipped *skipped = &run->skipped[i];
         if (!skipped->damage)
             continue;
         side->damaged++;
-        tp_notes_add(&dump->notes,
-                     tp_arena_format(&dump->arena, "not read: %s: %s",
-                                     skipped->file, skipped->reason));
+        if (*skipped->file) /* else it is one of `found` */
+            status = keep_problem(&side->dump, skipped, err);
     }
+    return status;
 }
 
 static enum tp_status read_tensors(const struct tp_dump_read_options *options,
@@ -315,10 +334,12 @@ static enum tp_status read_tensors(const struct tp_dump_read_options *options,
     struct tp_run run = {0};
     struct maker maker = {.run = &run, .dump = &side->dump};
     enum tp_status status = tp_collect(options->pool, &how, &run, err);
+    side->dump.found = run.files;
+    run.files = (struct tp_found_list){.count = 0};
     if (status == TP_OK)
         status = make_places(&maker, &options->wish, err);
     if (status == TP_OK)
-        note_skipped(&run, side);
+        status = keep_problems(&run, side, err);
     for (size_t i = 0; i < side->dump.place_count && status == TP_OK; i++)
         status = tp_dump_calls_index(&side->dump.places[i], err);
     tp_intern_clear(&maker.words);
@@ -343,24 +364,13 @@ static bool is_tensor_file(const char *path)
            !tp_dump_names(path);
 }
 
-/* Notes the json files that could not be read whole. */
-static void note_sources(struct tp_compare_side *side)
+/* Counts the json files that could not be read whole. */
+static void count_sources(struct tp_compare_side *side)
 {
-    struct tp_dump *dump = &side->dump;
+    const struct tp_dump *dump = &side->dump;
     for (size_t i = 0; i < dump->place_count; i++)
-        for (int k = 0; k < TP_DUMP_JSONS; k++) {
-            const struct tp_dump_source *source = &dump->places[i].sources[k];
-            if (source->status == TP_OK)
-                continue;
-            side->damaged++;
-            tp_notes_add(
-                &dump->notes,
-                tp_arena_format(&dump->arena, "%s/%s was not read whole: %s",
-                                dump->places[i].directory,
-                                tp_dump_source_name(&dump->places[i],
-                                                    (enum tp_dump_json)k),
-                                source->problem));
-        }
+        for (int k = 0; k < TP_DUMP_JSONS; k++)
+            side->damaged += dump->places[i].sources[k].status != TP_OK;
 }
 
 static enum tp_status check_kind(const struct tp_dump *dump,
@@ -398,7 +408,7 @@ enum tp_status tp_compare_side_open(const struct tp_dump_read_options *options,
         status = tp_dump_read(options, &side->dump, &first);
     side->msprobe = status == TP_OK;
     if (side->msprobe) {
-        note_sources(side);
+        count_sources(side);
         return check_kind(&side->dump, err);
     }
     if (status == TP_E_NOT_FOUND) {

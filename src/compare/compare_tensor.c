@@ -22,7 +22,7 @@
 /* A row to be read. */
 struct job {
     size_t pair, row;
-    const char *file_a, *file_b;
+    struct tp_found *files[2]; /* of A and of B                            */
 };
 
 struct task {
@@ -133,6 +133,18 @@ static void set_row(const struct tp_difference_scan *scan, bool scalar,
     set_elements(&numbers, row);
 }
 
+/* A tensor of an open file that could not be read; of which file is not said
+ * where two are compared. */
+static void fail_row(struct measurer *m, const struct job *job, int side,
+                     enum tp_status status, struct tp_error *why)
+{
+    keep_problem(m, job, status, why->message);
+    if (!row_of(m, job)->damaged || status == TP_E_MEMORY)
+        return;
+    if (tp_found_fail(job->files[side], "", why, NULL) != TP_OK)
+        m->no_memory = true;
+}
+
 static void measure_job(struct measurer *m, const struct job *job,
                         const struct tp_tensor_file files[2], unsigned worker)
 {
@@ -143,7 +155,9 @@ static void measure_job(struct measurer *m, const struct job *job,
         tensor_of(tp_compare_row_a(pair, row), &files[0]),
         tensor_of(tp_compare_row_b(pair, row), &files[1])};
     if (!tensors[0] || !tensors[1]) {
-        keep_problem(m, job, TP_E_DAMAGED, "the file has no such tensor");
+        const enum tp_status status =
+            tp_fail(&err, TP_E_DAMAGED, -1, "the file has no such tensor");
+        fail_row(m, job, tensors[0] ? 1 : 0, status, &err);
         return;
     }
     if (tensors[0]->numel == 0)
@@ -152,13 +166,13 @@ static void measure_job(struct measurer *m, const struct job *job,
         tp_msprobe_set_all(TP_MSPROBE_SHAPES, row->metrics);
         return;
     }
-    enum tp_status status = measure(m, tensors, worker, &err);
-    for (int i = 0; i < 2 && status == TP_OK; i++)
-        status = tp_tensor_file_unchanged(&files[i], &err);
-    if (status == TP_OK)
+    const enum tp_status status = measure(m, tensors, worker, &err);
+    if (status == TP_OK) {
         set_row(&m->scans[worker], tensors[0]->ndim == 0, row);
-    else
-        keep_problem(m, job, status, err.message);
+        return;
+    }
+    tp_while(&err, "comparing it with %s", job->files[1]->path);
+    fail_row(m, job, 0, status, &err);
 }
 
 /* --- tasks ---------------------------------------------------------------- */
@@ -180,51 +194,64 @@ static void tell_progress(struct measurer *m, uint64_t bytes)
     pthread_mutex_unlock(&m->lock);
 }
 
-static enum tp_status open_files(const struct job *job,
-                                 struct tp_tensor_file files[2],
-                                 struct tp_error *err)
+static void measure_jobs(struct measurer *m, const struct task *task, bool open,
+                         const struct tp_tensor_file files[2], unsigned worker)
 {
-    const char *const paths[2] = {job->file_a, job->file_b};
-    enum tp_status status = TP_OK;
-    for (int i = 0; i < 2 && status == TP_OK; i++) {
-        status = tp_tensor_file_open(paths[i], &files[i], err);
-        if (status != TP_OK)
-            tp_while(err, "reading %s", paths[i]);
+    for (size_t i = 0; i < task->count && !is_stopped(m); i++) {
+        if (open)
+            measure_job(m, &m->jobs[task->first + i], files, worker);
+        tell_progress(m,
+                      i == 0 ? files[0].bytes.size + files[1].bytes.size : 0);
     }
-    return status;
+}
+
+/* Nothing that was read of a file that changed, or could not be opened,
+ * counts. */
+static void forget(struct measurer *m, const struct task *task,
+                   enum tp_status status, const struct tp_error *why)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        const struct job *job = &m->jobs[task->first + i];
+        struct tp_compare_line *row = row_of(m, job);
+        row->elements = tp_compare_elements_none;
+        tp_msprobe_set_all(TP_MSPROBE_UNSUPPORTED, row->metrics);
+        keep_problem(m, job, status, why->message);
+    }
 }
 
 static void measure_task(void *context, size_t index, unsigned worker)
 {
     struct measurer *m = context;
     const struct task *task = &m->tasks[index];
-    const struct job *jobs = m->jobs + task->first;
+    const struct job *first = &m->jobs[task->first];
     struct tp_tensor_file files[2];
-    struct tp_error err = {.code = TP_OK};
+    struct tp_error errs[2] = {{.code = TP_OK}, {.code = TP_OK}};
+    enum tp_status status[2] = {TP_OK, TP_OK};
     if (is_stopped(m))
         return;
     memset(files, 0, sizeof files);
-    enum tp_status status = open_files(jobs, files, &err);
-    for (size_t i = 0; i < task->count && !is_stopped(m); i++) {
-        if (status == TP_OK)
-            measure_job(m, &jobs[i], files, worker);
-        else
-            keep_problem(m, &jobs[i], status, err.message);
-        tell_progress(m,
-                      i == 0 ? files[0].bytes.size + files[1].bytes.size : 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        tp_tensor_file_close(&files[i]);
+    for (int i = 0; i < 2; i++)
+        status[i] =
+            tp_tensor_file_open_found(first->files[i], &files[i], &errs[i]);
+    measure_jobs(m, task, status[0] == TP_OK && status[1] == TP_OK, files,
+                 worker);
+    for (int i = 1; i >= 0; i--) { /* what is wrong with A is said */
+        status[i] = tp_tensor_file_end_found(first->files[i], "", &files[i],
+                                             status[i], &errs[i]);
         tp_arena_clear(&files[i].arena);
+        if (status[i] == TP_OK)
+            continue;
+        tp_while(&errs[i], "reading %s", first->files[i]->path);
+        forget(m, task, status[i], &errs[i]);
     }
 }
 
 static int compare_jobs(const void *left, const void *right)
 {
     const struct job *a = left, *b = right;
-    int result = strcmp(a->file_a, b->file_a);
+    int result = strcmp(a->files[0]->path, b->files[0]->path);
     if (result == 0)
-        result = strcmp(a->file_b, b->file_b);
+        result = strcmp(a->files[1]->path, b->files[1]->path);
     if (result == 0)
         result = tp_order_size(a->pair, b->pair);
     return result ? result : tp_order_size(a->row, b->row);
@@ -239,8 +266,8 @@ static void plan_row(struct measurer *m, size_t pair, size_t row)
     tp_msprobe_set_all(TP_MSPROBE_UNSUPPORTED, its->metrics);
     if (!b)
         return;
-    const struct job job = {pair, row, a->item->file, b->item->file};
-    if (job.file_a && job.file_b)
+    const struct job job = {pair, row, {a->item->file, b->item->file}};
+    if (job.files[0] && job.files[1])
         m->jobs[m->job_count++] = job;
     else if (*a->item->data_name && *b->item->data_name)
         keep_problem(m, &job, TP_E_DAMAGED,
@@ -263,8 +290,8 @@ static enum tp_status plan(struct measurer *m, size_t count,
     qsort(m->jobs, m->job_count, sizeof *m->jobs, compare_jobs);
     for (size_t i = 0; i < m->job_count; i++) {
         const struct job *job = &m->jobs[i];
-        if (i == 0 || strcmp(job[-1].file_a, job->file_a) ||
-            strcmp(job[-1].file_b, job->file_b))
+        if (i == 0 || job[-1].files[0] != job->files[0] ||
+            job[-1].files[1] != job->files[1])
             m->tasks[m->task_count++].first = i;
         m->tasks[m->task_count - 1].count++;
     }

@@ -29,7 +29,6 @@ bool tp_content_lost(const struct tp_content *content)
 {
     bool lost = content->arena.failed;
     for (size_t side = 0; side < 2; side++)
-        lost |= content->sides[side].arena.failed ||
-                content->sides[side].notes.failed;
+        lost |= content->sides[side].arena.failed;
     return lost;
 }

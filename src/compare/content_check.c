@@ -28,8 +28,8 @@ enum {
 };
 
 struct open_file {
-    const char *path; /* NULL: none                                        */
-    uint64_t used;    /* when, to close the oldest                         */
+    struct tp_found *found; /* NULL: none                                  */
+    uint64_t used;          /* when, to close the oldest                   */
     struct tp_tensor_file file;
 };
 
@@ -50,7 +50,7 @@ struct tp_content_checker *tp_content_checker_new(void)
 void tp_content_checker_free(struct tp_content_checker *checker)
 {
     for (int i = 0; checker && i < FILES; i++) {
-        if (checker->files[i].path)
+        if (checker->files[i].found)
             tp_tensor_file_close(&checker->files[i].file);
         tp_arena_clear(&checker->files[i].file.arena);
     }
@@ -59,14 +59,15 @@ void tp_content_checker_free(struct tp_content_checker *checker)
 
 /* --- files ---------------------------------------------------------------- */
 
-static enum tp_status open_file(struct tp_content_checker *c, const char *path,
+static enum tp_status open_file(struct tp_content_checker *c,
+                                struct tp_found *found,
                                 struct tp_tensor_file **file,
                                 struct tp_error *err)
 {
     struct open_file *oldest = &c->files[0];
     for (int i = 0; i < FILES; i++) {
         struct open_file *its = &c->files[i];
-        if (its->path && !strcmp(its->path, path)) {
+        if (its->found == found) {
             its->used = ++c->clock;
             *file = &its->file;
             return TP_OK;
@@ -74,38 +75,64 @@ static enum tp_status open_file(struct tp_content_checker *c, const char *path,
         if (its->used < oldest->used)
             oldest = its;
     }
-    if (oldest->path)
+    if (oldest->found)
         tp_tensor_file_close(&oldest->file);
-    oldest->path = NULL;
-    enum tp_status status = tp_tensor_file_open(path, &oldest->file, err);
+    oldest->found = NULL;
+    enum tp_status status =
+        tp_tensor_file_open_found(found, &oldest->file, err);
     if (status != TP_OK) {
-        tp_tensor_file_close(&oldest->file);
+        status =
+            tp_tensor_file_end_found(found, "", &oldest->file, status, err);
+        tp_error_in_file(err, found->path);
         return status;
     }
-    oldest->path = path;
+    oldest->found = found;
     oldest->used = ++c->clock;
     *file = &oldest->file;
     return TP_OK;
 }
-
 /* Copies what a file says of a tensor; the file stays open until FILES others
  * were. */
 static enum tp_status fetch(struct tp_content_checker *c,
                             const struct tp_content_tensor *its,
                             struct tp_tensor *tensor, struct tp_error *err)
 {
-    struct tp_tensor_file *file;
+    struct tp_tensor_file *file = NULL;
     enum tp_status status = open_file(c, its->file, &file, err);
     if (status != TP_OK)
         return status;
-    if (its->modified != file->bytes.modified ||
-        its->place >= file->tensor_count ||
-        file->tensors[its->place].dtype != its->dtype ||
-        file->tensors[its->place].numel != its->numel)
-        return tp_fail(err, TP_E_DAMAGED, -1,
-                       "%s was changed while it was read", its->file);
-    *tensor = file->tensors[its->place];
+    const struct tp_tensor *found = tp_content_tensor_in(its, file);
+    if (!found)
+        return tp_fail(err, TP_E_CHANGED, -1,
+                       "the file was changed while it was read");
+    *tensor = *found;
     return TP_OK;
+}
+
+enum tp_status tp_content_check_end(struct tp_content_checker *c,
+                                    const struct tp_content_tensor *left,
+                                    const struct tp_content_tensor *right,
+                                    enum tp_status status,
+                                    struct tp_error *err)
+{
+    for (int i = 0; i < FILES && status != TP_E_MEMORY; i++) {
+        struct open_file *its = &c->files[i];
+        struct tp_error own = {.code = TP_OK};
+        if (!its->found || tp_tensor_file_unchanged(&its->file, &own) == TP_OK)
+            continue;
+        status = tp_tensor_file_end_found(its->found, "", &its->file, own.code,
+                                          &own);
+        *err = own;
+        tp_error_in_file(err, its->found->path);
+        its->found = NULL;
+    }
+    if (status == TP_OK || status == TP_E_MEMORY || *err->file)
+        return status;
+    tp_while(err, "comparing it with %s", right->file->path);
+    const struct tp_error why = *err;
+    return tp_found_fail(left->file, left->key, &why, err) == TP_OK
+               ? status
+               : TP_E_MEMORY;
 }
 
 /* --- two walks ------------------------------------------------------------ */

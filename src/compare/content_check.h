@@ -45,8 +45,8 @@ struct tp_content_tensors {
 
 /*
  * Compares two lists, of as many elements, in a dtype that all can be told in.
- * The orders of the two lists are kept. TP_E_DAMAGED and TP_E_IO when a file
- * cannot be read (any more), TP_E_MEMORY.
+ * The orders of the two lists are kept. Fails when a file cannot be read (any
+ * more), and with TP_E_MEMORY; tp_content_check_end says whether it counts.
  */
 enum tp_status tp_content_check(struct tp_content_checker *checker,
                                 enum tp_dtype dtype,
@@ -60,6 +60,18 @@ enum tp_status tp_content_check_rows(struct tp_content_checker *checker,
                                      const struct tp_content_tensors lists[2],
                                      struct tp_content_proof *proof,
                                      struct tp_error *err);
+
+/*
+ * Ends what one or several of these gave for tensors of two sides, with
+ * `status`, and *err: whether it counts. TP_E_CHANGED: a file is another by
+ * now. What could not be read is a problem of its file; where only one of two
+ * that were compared could not, of that of `left`, which says so.
+ */
+enum tp_status tp_content_check_end(struct tp_content_checker *checker,
+                                    const struct tp_content_tensor *left,
+                                    const struct tp_content_tensor *right,
+                                    enum tp_status status,
+                                    struct tp_error *err);
 
 /* How far a tensor is from another of equal shape. */
 struct tp_content_distance {

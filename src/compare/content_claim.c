@@ -244,6 +244,10 @@ static void check_task(void *context, size_t index, unsigned worker)
     if (status == TP_OK && claim->match.proof.how == TP_CONTENT_DIFFER &&
         claim->kind != TP_CONTENT_BY_ORDER)
         status = check_lists(m, checker, claim, true, &err);
+    if (checker)
+        status = tp_content_check_end(
+            checker, tp_content_tensor_at(m, 0, *claim->match.items[0]),
+            tp_content_tensor_at(m, 1, *claim->match.items[1]), status, &err);
     if (status != TP_OK)
         claim->match.proof.how = TP_CONTENT_DIFFER;
     if (status == TP_E_MEMORY)
@@ -265,17 +269,24 @@ static enum tp_status keep_match(struct tp_content_matcher *m,
     return TP_OK;
 }
 
+enum tp_status tp_content_round_end(const struct tp_content_matcher *m,
+                                    struct tp_error *err)
+{
+    if (m->reading->stop && *m->reading->stop)
+        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    for (unsigned i = 0; i < tp_pool_size(m->reading->pool); i++)
+        if (m->errors[i].code != TP_OK)
+            return tp_fail_memory(err);
+    return TP_OK;
+}
+
 /* Compares all claims of a round, and keeps what is true. */
 enum tp_status tp_content_settle(struct tp_content_matcher *m,
                                  struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     tp_pool_for(m->reading->pool, m->claim_count, check_task, m);
-    if (m->reading->stop && *m->reading->stop)
-        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    for (unsigned i = 0; i < tp_pool_size(m->reading->pool); i++)
-        if (m->errors[i].code != TP_OK)
-            return tp_fail_memory(err);
+    status = tp_content_round_end(m, err);
     for (size_t i = 0; i < m->claim_count && status == TP_OK; i++) {
         const struct tp_content_claim *claim = &m->claims[i];
         if (claim->match.proof.how != TP_CONTENT_DIFFER ||

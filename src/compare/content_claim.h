@@ -66,6 +66,10 @@ enum tp_status tp_content_claim_add(struct tp_content_matcher *m,
                                     const struct tp_content_sides *sides,
                                     struct tp_error *err);
 
+/* What the threads of a round failed with: TP_E_MEMORY, TP_E_INTERRUPTED. */
+enum tp_status tp_content_round_end(const struct tp_content_matcher *m,
+                                    struct tp_error *err);
+
 /* Compares what was claimed; keeps what is true, and frees the tensors of the
  * rest. TP_E_MEMORY, TP_E_INTERRUPTED. */
 enum tp_status tp_content_settle(struct tp_content_matcher *m,

@@ -41,7 +41,7 @@ static enum tp_status add_name(struct maker *m, const char *name)
         status = tp_finding_files_add(
             m->files, m->finding,
             tp_arena_format(&m->files->arena, "%s: %s", i ? "B" : "A", name),
-            m->content->sides[i].tensors[at].file, m->err);
+            m->content->sides[i].tensors[at].file->path, m->err);
     }
     return status;
 }

@@ -270,20 +270,20 @@ static enum tp_status find_lost(struct finder *f)
 
 static enum tp_status find_unread(struct finder *f)
 {
-    const struct tp_content_side *a = &f->content->sides[0];
-    const struct tp_content_side *b = &f->content->sides[1];
-    if (a->damaged + b->damaged == 0)
+    const size_t a = tp_found_damage(&f->content->sides[0].found);
+    const size_t b = tp_found_damage(&f->content->sides[1].found);
+    if (a + b == 0)
         return TP_OK;
     struct tp_dump_finding *finding =
         add(f, TP_FINDS_UNREAD, TP_SEVERITY_MEDIUM);
     if (!finding)
         return TP_E_MEMORY;
-    finding->count = a->damaged + b->damaged;
+    finding->count = a + b;
     finding->evidence = tp_arena_format(
         &f->findings->arena,
-        "Files and tensors that were not read: %zu of A, %zu of B; the notes "
-        "name them.",
-        a->damaged, b->damaged);
+        "Files and tensors that were not read: %zu of A, %zu of B; the table "
+        "skipped names them.",
+        a, b);
     finding->suggestion = "Copy or save them again.";
     return TP_OK;
 }

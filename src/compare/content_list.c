@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +38,14 @@ static const char *word(struct lister *l, const char *text)
     return tp_intern(&l->words, &l->side->arena, text);
 }
 
-static void note(struct tp_content_side *side, const char *file,
-                 const char *path, const char *reason)
+/* What of a file could not be read, for whatever reason. */
+static enum tp_status keep_problem(struct tp_found *found, const char *path,
+                                   const char *reason, int64_t offset,
+                                   struct tp_error *err)
 {
-    side->damaged++;
-    tp_notes_add(&side->notes,
-                 tp_arena_format(&side->arena, "not read: %s%s%s: %s", file,
-                                 *path ? ", " : "", path, reason));
+    struct tp_error why = {.code = TP_OK};
+    tp_fail(&why, TP_E_DAMAGED, offset, "%s", reason);
+    return tp_found_fail(found, path, &why, err);
 }
 
 /* The path of a file below the root. */
@@ -125,7 +127,7 @@ static bool set_names(struct lister *l, const char *inside, const char *path,
     return made->full != NULL;
 }
 
-static enum tp_status add_tensor(struct lister *l, const char *path,
+static enum tp_status add_tensor(struct lister *l, struct tp_found *file,
                                  const struct tp_tensor *tensor,
                                  struct tp_error *err)
 {
@@ -139,9 +141,8 @@ static enum tp_status add_tensor(struct lister *l, const char *path,
     int64_t *shape =
         tp_arena_alloc(&side->arena, (size_t)tensor->ndim * sizeof *shape);
     *made = (struct tp_content_tensor){
-        .file = path,
+        .file = file,
         .place = (size_t)(tensor - l->file.tensors),
-        .modified = l->file.bytes.modified,
         .shape_text = shape_text(l, tensor),
         .shape = shape,
         .ndim = tensor->ndim,
@@ -153,40 +154,51 @@ static enum tp_status add_tensor(struct lister *l, const char *path,
     if (shape && tensor->ndim)
         memcpy(shape, tensor->shape, (size_t)tensor->ndim * sizeof *shape);
     return shape && made->shape_text &&
-                   set_names(l, below(l->wish->root, path), tensor->path, made)
+                   set_names(l, below(l->wish->root, file->path), tensor->path,
+                             made)
                ? TP_OK
                : tp_fail_memory(err);
 }
 
+static enum tp_status list_tensors(struct lister *l, struct tp_found *found,
+                                   struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (const struct tp_skip *skip = l->file.skips; skip && status == TP_OK;
+         skip = skip->next)
+        if (skip->code != TP_OK)
+            status = keep_problem(found, skip->path, skip->reason,
+                                  skip->offset, err);
+    for (size_t i = 0; i < l->file.tensor_count && status == TP_OK; i++)
+        status = add_tensor(l, found, &l->file.tensors[i], err);
+    return status;
+}
+
 /* What is no file of tensors by its name is let go without a word, one that
  * changed with one. */
-static enum tp_status list_file(struct lister *l, const char *path,
+static enum tp_status list_file(struct lister *l, struct tp_found *found,
                                 struct tp_error *err)
 {
-    struct tp_error problem = {.code = TP_OK};
-    const bool promised =
-        tp_format_has_suffix(path) || !strcmp(path, l->wish->root);
-    enum tp_status status = tp_tensor_file_open(path, &l->file, &problem);
-    if (status == TP_OK && !is_wanted(l, path))
+    struct tp_error why = {.code = TP_OK};
+    const bool promised = tp_format_has_suffix(found->path) ||
+                          !strcmp(found->path, l->wish->root);
+    const size_t before = l->side->count;
+    enum tp_status status = tp_tensor_file_open_found(found, &l->file, &why);
+    if ((status == TP_OK && !is_wanted(l, found->path)) ||
+        (status == TP_E_UNSUPPORTED && !promised)) {
+        tp_tensor_file_close(&l->file);
         return TP_OK;
+    }
+    if (status == TP_OK)
+        status = list_tensors(l, found, &why);
+    if (status == TP_E_UNSUPPORTED)
+        status = why.code = TP_E_DAMAGED; /* by its name it is one */
+    status = tp_tensor_file_end_found(found, "", &l->file, status, &why);
     if (status == TP_E_MEMORY)
         return tp_fail_memory(err);
-    if (status != TP_OK) {
-        if (promised || status != TP_E_UNSUPPORTED)
-            note(l->side, path, "", problem.message);
-        return TP_OK;
-    }
-    for (const struct tp_skip *skip = l->file.skips; skip; skip = skip->next)
-        if (skip->code != TP_OK)
-            note(l->side, path, skip->path, skip->reason);
-    const size_t before = l->side->count;
-    for (size_t i = 0; i < l->file.tensor_count && status == TP_OK; i++)
-        status = add_tensor(l, path, &l->file.tensors[i], err);
-    if (tp_tensor_file_unchanged(&l->file, &problem) != TP_OK) {
-        note(l->side, path, "", problem.message);
+    if (status != TP_OK)
         l->side->count = before;
-    }
-    return status;
+    return TP_OK;
 }
 
 /* Shows in full what has a key that is there several times. */
@@ -213,6 +225,27 @@ static enum tp_status set_shown(struct tp_content_side *side,
     return status;
 }
 
+/* Nothing is there, or nothing that could be read: then the first says why. */
+static enum tp_status fail_empty(const struct tp_content_wish *wish,
+                                 const struct tp_content_side *side,
+                                 struct tp_error *err)
+{
+    const struct tp_found *file = side->found.files;
+    const struct tp_found *end = file + side->found.count;
+    while (file < end && !file->problems)
+        file++;
+    return file < end
+               ? tp_fail(err, TP_E_NOT_FOUND, -1,
+                         "%s has no tensor that could be read; not read: %s: "
+                         "%s",
+                         wish->root, file->path, file->problems->reason)
+               : tp_fail(err, TP_E_NOT_FOUND, -1,
+                         "%s has no tensor that could be read%s%s", wish->root,
+                         side->found.problem_count ? "; " : "",
+                         side->found.problem_count ? side->found.problems[0]
+                                                   : "");
+}
+
 enum tp_status tp_content_list(const struct tp_content_wish *wish,
                                struct tp_content_side *side,
                                struct tp_error *err)
@@ -221,29 +254,31 @@ enum tp_status tp_content_list(const struct tp_content_wish *wish,
     enum tp_status status = tp_file_find(wish->root, &side->found, err);
     if (status == TP_OK)
         status = tp_found_sort(&side->found, err);
-    for (size_t i = 0; i < side->found.count && status == TP_OK; i++) {
-        status = list_file(&l, side->found.files[i].path, err);
-        tp_tensor_file_close(&l.file);
-    }
+    for (size_t i = 0; i < side->found.count && status == TP_OK; i++)
+        status = list_file(&l, &side->found.files[i], err);
     tp_arena_clear(&l.file.arena);
     tp_intern_clear(&l.words);
-    for (size_t i = 0; i < side->found.problem_count; i++)
-        note(side, wish->root, "", side->found.problems[i]);
     if (status == TP_OK)
         status = set_shown(side, err);
-    if (status == TP_OK && side->count == 0)
-        status = tp_fail(err, TP_E_NOT_FOUND, -1,
-                         "%s has no tensor that could be read%s%s", wish->root,
-                         side->notes.count ? "; " : "",
-                         side->notes.count ? side->notes.texts[0] : "");
-    return status;
+    return status == TP_OK && side->count == 0 ? fail_empty(wish, side, err)
+                                               : status;
+}
+
+const struct tp_tensor *tp_content_tensor_in(
+    const struct tp_content_tensor *tensor, const struct tp_tensor_file *file)
+{
+    const struct tp_tensor *its = tensor->place < file->tensor_count
+                                      ? &file->tensors[tensor->place]
+                                      : NULL;
+    return its && its->dtype == tensor->dtype && its->numel == tensor->numel
+               ? its
+               : NULL;
 }
 
 void tp_content_side_clear(struct tp_content_side *side)
 {
     free(side->tensors);
     tp_found_clear(&side->found);
-    tp_notes_clear(&side->notes);
     tp_arena_clear(&side->arena);
     memset(side, 0, sizeof *side);
 }
@@ -345,17 +380,10 @@ struct reader {
         size_t side, first, count; /* tensors of one file                  */
     } * tasks;
     size_t task_count;
-    pthread_mutex_t lock; /* guards notes, and what follows                */
+    atomic_bool no_memory;
+    pthread_mutex_t lock; /* guards what follows                           */
     uint64_t done, bytes_done;
 };
-
-static void keep_problem(struct reader *r, size_t side, const char *file,
-                         const char *path, const char *reason)
-{
-    pthread_mutex_lock(&r->lock);
-    note(&r->sides[side], file, path, reason);
-    pthread_mutex_unlock(&r->lock);
-}
 
 /* An expanded tensor of a few bytes may claim to have any number of elements,
  * and a walk in order would visit each. */
@@ -411,65 +439,52 @@ static void read_tensors(struct reader *r, size_t index, unsigned worker,
     const size_t side = r->tasks[index].side, first = r->tasks[index].first;
     for (size_t i = 0; i < r->tasks[index].count; i++) {
         struct tp_content_tensor *its = &r->sides[side].tensors[first + i];
-        struct tp_error err = {.code = TP_OK};
-        enum tp_status status = TP_E_DAMAGED;
+        const struct tp_tensor *tensor = tp_content_tensor_in(its, file);
+        struct tp_error why = {.code = TP_OK};
         if (r->reading->stop && *r->reading->stop)
             return;
-        if (its->numel == 0)
-            its->read = true;
-        else if (its->modified != file->bytes.modified ||
-                 its->place >= file->tensor_count ||
-                 file->tensors[its->place].dtype != its->dtype ||
-                 file->tensors[its->place].numel != its->numel)
-            keep_problem(r, side, its->file, its->key,
-                         "the file was changed while it was read");
-        else
-            status =
-                digest_tensor(r, worker, &file->tensors[its->place], its, &err);
-        if (status != TP_OK && err.code != TP_OK)
-            keep_problem(r, side, its->file, its->key, err.message);
+        enum tp_status status =
+            !tensor ? tp_fail(&why, TP_E_CHANGED, -1,
+                              "the file was changed while it was read")
+            : its->numel ? digest_tensor(r, worker, tensor, its, &why)
+                         : TP_OK;
+        its->read = status == TP_OK;
+        if (status == TP_E_MEMORY ||
+            (status != TP_OK &&
+             keep_problem(its->file, its->key, why.message, why.offset,
+                          NULL) != TP_OK))
+            r->no_memory = true;
     }
-}
-
-/* Nothing that was read of a file that changed counts. */
-static void forget_changed(struct reader *r, size_t index,
-                           const struct tp_tensor_file *file, const char *path)
-{
-    const size_t side = r->tasks[index].side, first = r->tasks[index].first;
-    struct tp_error err = {.code = TP_OK};
-    if (tp_tensor_file_unchanged(file, &err) == TP_OK)
-        return;
-    for (size_t i = 0; i < r->tasks[index].count; i++)
-        r->sides[side].tensors[first + i].read = false;
-    keep_problem(r, side, path, "", err.message);
 }
 
 static void read_task(void *context, size_t index, unsigned worker)
 {
     struct reader *r = context;
     const struct tp_content_reading *reading = r->reading;
-    const size_t side = r->tasks[index].side;
-    const char *path = r->sides[side].tensors[r->tasks[index].first].file;
+    struct tp_content_tensor *first =
+        &r->sides[r->tasks[index].side].tensors[r->tasks[index].first];
     struct tp_tensor_file file;
-    struct tp_error err = {.code = TP_OK};
+    struct tp_error why = {.code = TP_OK};
     if (reading->stop && *reading->stop)
         return;
     memset(&file, 0, sizeof file);
-    if (tp_tensor_file_open(path, &file, &err) == TP_OK) {
+    enum tp_status status = tp_tensor_file_open_found(first->file, &file, &why);
+    const uint64_t bytes = file.bytes.size;
+    if (status == TP_OK)
         read_tensors(r, index, worker, &file);
-        forget_changed(r, index, &file, path);
-    } else {
-        keep_problem(r, side, path, "", err.message);
-    }
+    status = tp_tensor_file_end_found(first->file, "", &file, status, &why);
+    tp_arena_clear(&file.arena);
+    if (status == TP_E_MEMORY)
+        r->no_memory = true;
+    for (size_t i = 0; status != TP_OK && i < r->tasks[index].count; i++)
+        first[i].read = false;
     pthread_mutex_lock(&r->lock);
     r->done++;
-    r->bytes_done += file.bytes.size;
+    r->bytes_done += bytes;
     if (reading->progress)
         reading->progress(reading->progress_context, r->done, r->task_count,
                           r->bytes_done, 0);
     pthread_mutex_unlock(&r->lock);
-    tp_tensor_file_close(&file);
-    tp_arena_clear(&file.arena);
 }
 
 /* A task for each file. */
@@ -526,8 +541,8 @@ enum tp_status tp_content_read(struct tp_content_side sides[2],
         tp_pool_for(reading->pool, r.task_count, read_task, &r);
     if (status == TP_OK && reading->stop && *reading->stop)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    for (int i = 0; i < 2; i++) /* threads add notes in any order */
-        tp_sort_text(sides[i].notes.texts, sides[i].notes.count);
+    if (status == TP_OK && r.no_memory)
+        status = tp_fail_memory(err);
     pthread_mutex_destroy(&r.lock);
     tp_readers_clear(&r.readers);
     free(r.tasks);

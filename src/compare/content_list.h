@@ -6,11 +6,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/notes.h"
 #include "base/number_set.h"
 #include "base/pool.h"
 #include "compare/content_digest.h"
-#include "data/tensor.h"
+#include "data/tensor_file.h"
 
 /* The tensors of two directories or files, with the digests of each. */
 
@@ -24,9 +23,8 @@ struct tp_content_view {
 };
 
 struct tp_content_tensor {
-    const char *file; /* path                                              */
+    struct tp_found *file; /* the side's                                   */
     size_t place;     /* among the tensors of the file                     */
-    int64_t modified; /* when the file was, as tp_bytes has it             */
     const char *key;  /* its path in the file; where that is the file's only
                          tensor, the file's name without suffix            */
     const char *full; /* path of the file below the root, ":", key         */
@@ -47,10 +45,8 @@ struct tp_content_tensor {
 struct tp_content_side {
     struct tp_content_tensor *tensors; /* by path of the file, then place   */
     size_t count, capacity;
-    struct tp_found_list found;
+    struct tp_found_list found; /* with what could not be read             */
     struct tp_arena arena;
-    struct tp_notes notes; /* what could not be read                       */
-    size_t damaged;        /* files and tensors of the notes               */
 };
 
 /* Which files count. */
@@ -79,12 +75,18 @@ struct tp_content_reading {
 
 /*
  * Reads each tensor of both sides once, for its digests: in its own dtype, and
- * rounded to those that the other side has. What cannot be read is a note. The
+ * rounded to those that the other side has. What cannot be read is a problem
+ * of `found`. The
  * result does not depend on the pool. TP_E_MEMORY, TP_E_INTERRUPTED.
  */
 enum tp_status tp_content_read(struct tp_content_side sides[2],
                                const struct tp_content_reading *reading,
                                struct tp_error *err);
+
+/* A tensor in its open file; NULL: it is another file, though it has the same
+ * size and time. */
+const struct tp_tensor *tp_content_tensor_in(
+    const struct tp_content_tensor *tensor, const struct tp_tensor_file *file);
 
 /* Releases everything; empty afterwards. */
 void tp_content_side_clear(struct tp_content_side *side);

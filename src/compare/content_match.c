@@ -258,7 +258,10 @@ static void near_task(void *context, size_t index, unsigned worker)
     struct tp_error err = {.code = TP_OK};
     if (!m->checkers[worker])
         m->checkers[worker] = tp_content_checker_new();
-    if (!m->checkers[worker] || (m->reading->stop && *m->reading->stop))
+    struct tp_content_checker *checker = m->checkers[worker];
+    if (!checker)
+        tp_fail_memory(&m->errors[worker]);
+    if (!checker || (m->reading->stop && *m->reading->stop))
         return;
     const size_t count = candidates(n, side, item, best);
     for (size_t i = 0; i < count; i++) {
@@ -266,8 +269,13 @@ static void near_task(void *context, size_t index, unsigned worker)
         const struct tp_content_tensor *a = tp_content_tensor_at(m, side, item);
         const struct tp_content_tensor *b =
             tp_content_tensor_at(m, !side, best[i]);
-        if (tp_content_distance(m->checkers[worker], side ? b : a, side ? a : b,
-                                &distance, &err) != TP_OK)
+        enum tp_status status =
+            tp_content_distance(checker, side ? b : a, side ? a : b, &distance,
+                                &err);
+        status = tp_content_check_end(checker, a, b, status, &err);
+        if (status == TP_E_MEMORY)
+            tp_fail_memory(&m->errors[worker]);
+        if (status != TP_OK)
             continue;
         if (near->item != SIZE_MAX && distance.differ >= near->distance.differ)
             continue;
@@ -300,8 +308,10 @@ static enum tp_status find_nearest(struct tp_content_matcher *m,
         }
     }
     if (status == TP_OK && n.alone_count[0] <= NEAR_TENSORS &&
-        n.alone_count[1] <= NEAR_TENSORS)
+        n.alone_count[1] <= NEAR_TENSORS) {
         tp_pool_for(m->reading->pool, n.count, near_task, &n);
+        status = tp_content_round_end(m, err);
+    }
     free(n.tasks);
     free(n.alone[0]);
     free(n.alone[1]);

@@ -67,8 +67,8 @@ struct tp_dump_item {
                               Of a 0-d tensor, where others have an xor, its
                               value as Python writes it                    */
     const char *data_name; /* file in dump_tensor_data; "": none           */
-    const char *file; /* path of a file that has it; NULL: none is there   */
-    size_t tensor;    /* which of the file's tensors                       */
+    struct tp_found *file; /* that has it, the dump's; NULL: none is there */
+    size_t tensor;         /* which of the file's tensors                  */
     const char *p2p;  /* of a torch.distributed.P2POp: "isend"; "": of none */
     int64_t peer;     /* its rank; -1: not said                             */
     /* of values; NULL: not said */
@@ -120,8 +120,7 @@ const char *tp_dump_source_name(const struct tp_dump_place *place,
 
 /* How reading one of them went. */
 struct tp_dump_source {
-    bool there;
-    uint64_t size;         /* bytes                                        */
+    struct tp_found *file; /* the dump's; NULL: it is not there            */
     enum tp_status status; /* TP_E_DAMAGED: what came before it was read   */
     int64_t offset;        /* of what was wrong; -1                        */
     const char *problem;   /* a sentence; "": read                         */
@@ -129,9 +128,9 @@ struct tp_dump_source {
 
 /* A file of dump_tensor_data. */
 struct tp_dump_file {
-    const char *name, *path;
-    uint64_t size; /* bytes */
-    bool used;     /* an item names it                                     */
+    const char *name;
+    struct tp_found *found; /* the dump's                                  */
+    bool used;              /* an item names it                            */
 };
 
 /* What a rank saved in a step. */
@@ -158,7 +157,7 @@ struct tp_dump_place {
 
 struct tp_dump {
     struct tp_arena arena;        /* owns texts                              */
-    struct tp_found_list found;   /* owns paths                              */
+    struct tp_found_list found;   /* owns paths, and what is wrong with files */
     struct tp_dump_place *places; /* by step, rank, directory              */
     size_t place_count, place_capacity;
     size_t unwanted; /* places of steps and ranks that were not asked for  */

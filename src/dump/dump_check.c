@@ -82,7 +82,7 @@ static void compare_name(struct work *work, const struct tp_dump_item *item,
                          struct tp_dump_checked *checked)
 {
     const size_t length = strlen(file->saved_as);
-    const char *name = tp_file_base_name(item->file);
+    const char *name = tp_file_base_name(item->file->path);
     if (length &&
         (strncmp(name, file->saved_as, length) != 0 || name[length] != '.'))
         checked->saved_as = keep(work, file->saved_as);
@@ -101,37 +101,40 @@ static struct tp_dump_wanted wanted_of(const struct tp_dump_checker *checker,
         .wide = (crc && *item->md5) || other};
 }
 
-static void measure(struct work *work, const struct tp_dump_item *item,
-                    const struct tp_tensor *tensor, unsigned worker,
-                    struct tp_dump_checked *checked)
+static enum tp_status measure(struct work *work,
+                              const struct tp_dump_item *item,
+                              const struct tp_tensor *tensor, unsigned worker,
+                              struct tp_dump_checked *checked,
+                              struct tp_error *err)
 {
-    struct tp_error err = {0};
     const struct tp_dump_wanted wanted = wanted_of(work->checker, item);
     checked->element = tensor->dtype;
     compare_shape(work, item, tensor, checked);
-    enum tp_status status = tp_dump_measure(&work->readers, worker, tensor,
-                                            &wanted, &checked->measure, &err);
     checked->reading = TP_READING_DONE;
-    if (status != TP_OK && status != TP_E_INTERRUPTED)
-        set_damaged(work, checked, status, err.message);
+    return tp_dump_measure(&work->readers, worker, tensor, &wanted,
+                           &checked->measure, err);
 }
 
 /* Reads the open file of an item. */
-static void read_tensor(struct work *work, const struct tp_dump_item *item,
-                        unsigned worker, struct tp_dump_checked *checked)
+static enum tp_status read_tensor(struct work *work,
+                                  const struct tp_dump_item *item,
+                                  unsigned worker,
+                                  struct tp_dump_checked *checked,
+                                  struct tp_error *err)
 {
     const struct tp_tensor_file *file = &work->files[worker];
     const struct tp_skip *skip = file->skips;
     compare_name(work, item, file, checked);
-    if (item->tensor < file->tensor_count)
-        measure(work, item, &file->tensors[item->tensor], worker, checked);
-    else
-        set_damaged(work, checked, skip ? skip->code : TP_E_DAMAGED,
-                    skip ? skip->reason : "it holds no tensor");
     pthread_mutex_lock(&work->lock);
     work->checker->integrity->files++;
     work->checker->integrity->bytes += file->bytes.size;
     pthread_mutex_unlock(&work->lock);
+    if (item->tensor < file->tensor_count)
+        return measure(work, item, &file->tensors[item->tensor], worker,
+                       checked, err);
+    return tp_fail(err, skip ? skip->code : TP_E_DAMAGED,
+                   skip ? skip->offset : -1, "%s",
+                   skip ? skip->reason : "it holds no tensor");
 }
 
 static bool is_numpy(const char *name)
@@ -152,18 +155,18 @@ static void read_task(void *context, size_t index, unsigned worker)
     struct tp_error err = {0};
     if ((work->readers.stop && *work->readers.stop) || work->no_memory)
         return;
-    enum tp_status status =
-        tp_tensor_file_open(item->file, &work->files[worker], &err);
-    if (status == TP_OK) {
-        read_tensor(work, item, worker, checked);
-        status = tp_tensor_file_unchanged(&work->files[worker], &err);
-        if (status != TP_OK)
-            set_damaged(work, checked, status, err.message);
-    } else if (is_numpy(item->file) && status == TP_E_UNSUPPORTED)
+    struct tp_tensor_file *file = &work->files[worker];
+    enum tp_status status = tp_tensor_file_open_found(item->file, file, &err);
+    if (status == TP_E_UNSUPPORTED && is_numpy(item->file->path)) {
         checked->reading = TP_READING_OTHER;
-    else
+        tp_tensor_file_close(file);
+        return;
+    }
+    if (status == TP_OK)
+        status = read_tensor(work, item, worker, checked, &err);
+    status = tp_tensor_file_end_found(item->file, "", file, status, &err);
+    if (status != TP_OK && status != TP_E_INTERRUPTED)
         set_damaged(work, checked, status, err.message);
-    tp_tensor_file_close(&work->files[worker]);
 }
 
 static enum tp_status list_tasks(struct work *work, size_t place,

@@ -54,21 +54,21 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
     const size_t read = place->call_count - place->recovered;
     struct tp_dump_finding *finding;
     enum tp_severity level = calls ? TP_SEVERITY_HIGH : TP_SEVERITY_MEDIUM;
-    if (!source->there || source->status == TP_OK)
+    if (!source->file || source->status == TP_OK)
         return TP_OK;
-    if (!calls && source->size == 0) /* as old versions leave them */
+    if (!calls && source->file->size == 0) /* as old versions leave them */
         level = TP_SEVERITY_LOW;
     enum tp_status status =
         add_json(checker, place, json, level, &finding, err);
     if (status != TP_OK)
         return status;
     finding->expected = "a whole file";
-    finding->found = source->size == 0 ? "an empty file"
+    finding->found = source->file->size == 0 ? "an empty file"
                      : source->offset < 0
                          ? source->problem
                          : tp_dump_finding_text(
                                findings, "%s at byte %" PRId64 " of %" PRIu64,
-                               source->problem, source->offset, source->size);
+                               source->problem, source->offset, source->file->size);
     finding->evidence = tp_dump_finding_text(
         findings, "%s/%s: %s%s", place->directory,
         tp_dump_source_name(place, json),
@@ -90,8 +90,8 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
 
 static bool has_calls_file(const struct tp_dump_place *place)
 {
-    return place->sources[TP_DUMP_JSON].there ||
-           place->sources[TP_DUMP_DEBUG].there;
+    return place->sources[TP_DUMP_JSON].file ||
+           place->sources[TP_DUMP_DEBUG].file;
 }
 
 /* Only what was read is said to have no calls. */
@@ -149,7 +149,7 @@ static enum tp_status check_empty(const struct tp_dump_checker *checker,
         return TP_OK;
     enum tp_status status = add_json(
         checker, place,
-        place->sources[TP_DUMP_JSON].there ? TP_DUMP_JSON : TP_DUMP_DEBUG,
+        place->sources[TP_DUMP_JSON].file ? TP_DUMP_JSON : TP_DUMP_DEBUG,
         TP_SEVERITY_HIGH, &finding, err);
     if (status != TP_OK)
         return status;
@@ -250,7 +250,7 @@ static enum tp_status add_orphan(const struct tp_dump_checker *checker,
     finding->evidence = tp_dump_finding_text(
         checker->findings,
         "No entry names dump_tensor_data/%s of %" PRIu64 " bytes.", file->name,
-        file->size);
+        file->found->size);
     finding->suggestion =
         "dump.json is older than the file, or the file is that of another "
         "dump. --recover lists it by its name.";

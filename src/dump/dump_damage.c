@@ -17,28 +17,36 @@
 
 /* A tensor while it is read. */
 struct opened {
+    const struct tp_dump_item *item;
     struct tp_tensor_file file;
-    const struct tp_tensor *tensor;
+    const struct tp_tensor *tensor; /* NULL: it has no elements            */
+    bool open;                      /* or could not be                     */
 };
 
 static enum tp_status open_item(const struct tp_dump_item *item,
                                 struct opened *opened, struct tp_error *err)
 {
     enum tp_status status = TP_OK;
-    if (item->file)
-        status =
-            tp_dump_item_open(item, &opened->file, &opened->tensor, err);
-    if (status != TP_OK)
-        tp_while(err, "reading %s", item->file);
+    *opened = (struct opened){.item = item, .open = item->file};
+    if (opened->open)
+        status = tp_dump_item_open(item, &opened->file, &opened->tensor, err);
     if (opened->tensor && opened->tensor->numel == 0)
         opened->tensor = NULL;
     return status;
 }
 
-static void close_item(struct opened *opened)
+/* Closes what was read with `status`: whether that can be kept. */
+static enum tp_status close_item(struct opened *opened, enum tp_status status,
+                                 struct tp_error *err)
 {
-    tp_tensor_file_close(&opened->file);
+    if (opened->open) {
+        status = tp_tensor_file_end_found(opened->item->file, "",
+                                          &opened->file, status, err);
+        if (status != TP_OK)
+            tp_while(err, "reading %s", opened->item->file->path);
+    }
     tp_arena_clear(&opened->file.arena);
+    return status;
 }
 
 static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
@@ -78,8 +86,12 @@ static enum tp_status judge(enum tp_status status,
             *err = *failure;
         return status;
     }
-    if (status != TP_OK)
+    if (status != TP_OK) {
+        damage->read = false;
+        damage->cause = "";
+        tp_text_clear(&damage->words);
         tp_text_add(&damage->unread, "not known: %s", failure->message);
+    }
     return damage->words.failed || damage->unread.failed ? tp_fail_memory(err)
                                                          : TP_OK;
 }
@@ -132,17 +144,27 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
                                    struct tp_dump_damage *damage,
                                    struct tp_error *err)
 {
-    struct opened x = {.tensor = NULL}, y = {.tensor = NULL};
-    struct tp_error failure = {.code = TP_OK};
+    struct opened x, y = {.open = false};
+    struct tp_error failure = {.code = TP_OK}, other = {.code = TP_OK};
     damage->cause = "";
     enum tp_status status = open_item(from, &x, &failure);
-    if (status == TP_OK)
+    const bool first = status == TP_OK;
+    if (first)
         status = open_item(to, &y, &failure);
     if (status == TP_OK && x.tensor && y.tensor &&
-        x.tensor->numel == y.tensor->numel)
+        x.tensor->numel == y.tensor->numel) {
         status = scan_pair(readers, &x, &y, damage, &failure);
-    close_item(&x);
-    close_item(&y);
+        if (status != TP_OK)
+            tp_while(&failure, "comparing it with %s", from->file->path);
+    }
+    const enum tp_status its =
+        close_item(&x, first ? TP_OK : status, first ? &other : &failure);
+    if (first)
+        status = close_item(&y, status, &failure);
+    if (first && status == TP_OK && its != TP_OK) {
+        status = its;
+        failure = other;
+    }
     return judge(status, &failure, damage, err);
 }
 
@@ -175,7 +197,7 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
                                         struct tp_dump_damage *damage,
                                         struct tp_error *err)
 {
-    struct opened opened = {.tensor = NULL};
+    struct opened opened;
     struct tp_error failure = {.code = TP_OK};
     bool any = false;
     damage->cause = "";
@@ -186,7 +208,7 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
     if (opened.tensor && status == TP_OK && !any)
         status =
             scan_kind(readers, &opened, TP_DAMAGE_INF, damage, &any, &failure);
-    close_item(&opened);
+    status = close_item(&opened, status, &failure);
     return judge(status, &failure, damage, err);
 }
 

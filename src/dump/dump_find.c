@@ -22,10 +22,9 @@ static const char data_dir[] = "dump_tensor_data";
 
 /* A file that belongs to a place. */
 struct part {
-    const char *path;
+    struct tp_found *file;
     size_t directory; /* bytes of the path that name the place; 0: "."     */
     const char *name;
-    uint64_t size;
     int json; /* of enum tp_dump_json; -1: a tensor                        */
     int64_t log; /* the rank of a log of torchtitan, which is a place of its
                     own; -1: it is none                                    */
@@ -69,13 +68,13 @@ bool tp_dump_names(const char *path)
 }
 
 /* Whether a file is one of a place. */
-static bool is_part(const struct tp_found *file, struct part *part)
+static bool is_part(struct tp_found *file, struct part *part)
 {
     size_t length = strlen(file->path);
     size_t directory = directory_length(file->path, length);
     const char *name = tp_file_base_name(file->path);
-    *part = (struct part){file->path, directory, name,
-                          file->size, -1,        tp_activation_log_rank(name)};
+    *part = (struct part){file, directory, name, -1,
+                          tp_activation_log_rank(name)};
     if (ends_with(file->path, directory, data_dir)) {
         part->directory = directory_length(file->path, directory);
         return part->name[0] != '.';
@@ -87,7 +86,7 @@ static bool is_part(const struct tp_found *file, struct part *part)
 static int compare_directories(const struct part *a, const struct part *b)
 {
     size_t shared = a->directory < b->directory ? a->directory : b->directory;
-    int result = memcmp(a->path, b->path, shared);
+    int result = memcmp(a->file->path, b->file->path, shared);
     return result ? result : tp_order_size(a->directory, b->directory);
 }
 
@@ -173,7 +172,7 @@ static enum tp_status add_files(struct tp_dump_place *place,
         return tp_fail_memory(err);
     for (size_t i = 0; i < count; i++)
         place->files[place->file_count++] = (struct tp_dump_file){
-            parts[i].name, parts[i].path, parts[i].size, false};
+            parts[i].name, parts[i].file, false};
     return TP_OK;
 }
 
@@ -187,14 +186,13 @@ static enum tp_status fill_place(struct tp_dump *dump,
     tp_dump_place_init(place);
     place->directory =
         parts->directory
-            ? tp_arena_text(&dump->arena, parts->path, parts->directory)
+            ? tp_arena_text(&dump->arena, parts->file->path,
+                            parts->directory)
             : ".";
     if (!place->directory)
         return tp_fail_memory(err);
-    for (; jsons < count && parts[jsons].json >= 0; jsons++) {
-        place->sources[parts[jsons].json].there = true;
-        place->sources[parts[jsons].json].size = parts[jsons].size;
-    }
+    for (; jsons < count && parts[jsons].json >= 0; jsons++)
+        place->sources[parts[jsons].json].file = parts[jsons].file;
     read_path(place);
     if (parts->log >= 0) {
         place->log = parts->name;
@@ -319,11 +317,7 @@ static enum tp_status find_files(const struct tp_dump_wish *wish,
         status = start ? tp_file_find(start, &dump->found, err)
                        : tp_fail_memory(err);
     }
-    if (status == TP_OK)
-        status = tp_found_sort(&dump->found, err);
-    for (size_t i = 0; i < dump->found.problem_count; i++)
-        tp_notes_add(&dump->notes, dump->found.problems[i]);
-    return status;
+    return status == TP_OK ? tp_found_sort(&dump->found, err) : status;
 }
 
 static enum tp_status fail_empty(const struct tp_dump_wish *wish, size_t found,

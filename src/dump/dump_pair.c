@@ -13,16 +13,19 @@ enum { STRETCH = 16384 };
 
 /* One of the two while it is read. */
 struct side {
+    const struct tp_dump_item *item;
     struct tp_tensor_file file;
-    const struct tp_tensor *tensor;
+    const struct tp_tensor *tensor; /* NULL: it is not open                */
     struct tp_walk walk;
     unsigned char *codes; /* STRETCH elements                              */
     unsigned char *room;  /* TP_CHUNK_BYTES                                */
+    enum tp_status status;
+    struct tp_error why; /* it could not be read                           */
 };
 
 struct comparison {
     struct side from, to;
-    const struct side *reads; /* the one that is read                      */
+    struct side *reads; /* the one that is read                            */
     struct tp_dump_pair *pair;
     enum tp_dtype dtype;
     unsigned char before[32]; /* the element before the stretch            */
@@ -34,21 +37,21 @@ struct comparison {
     double lowest, highest; /* of all of `to`                              */
 };
 
-static enum tp_status open_side(const struct tp_dump_item *item,
-                                struct side *side, struct tp_error *err)
+static void open_side(struct side *side)
 {
-    if (!item->file)
-        return TP_OK;
-    enum tp_status status =
-        tp_dump_item_open(item, &side->file, &side->tensor, err);
-    if (status == TP_OK)
+    if (!side->item->file)
+        return;
+    side->status =
+        tp_dump_item_open(side->item, &side->file, &side->tensor, &side->why);
+    if (side->status == TP_OK)
         tp_walk_ordered(side->tensor, &side->walk);
-    return status;
 }
 
 static void close_side(struct side *side)
 {
-    tp_tensor_file_close(&side->file);
+    if (side->tensor || side->status != TP_OK)
+        side->status = tp_tensor_file_end_found(
+            side->item->file, "", &side->file, side->status, &side->why);
     tp_arena_clear(&side->file.arena);
     free(side->codes);
     free(side->room);
@@ -128,8 +131,7 @@ static enum tp_status read_both(struct comparison *work, struct tp_error *err)
 static enum tp_status compare(struct comparison *work, struct tp_error *err)
 {
     struct tp_dump_pair *pair = work->pair;
-    if (!work->from.tensor || !work->to.tensor ||
-        work->from.tensor->dtype != work->to.tensor->dtype ||
+    if (work->from.tensor->dtype != work->to.tensor->dtype ||
         work->from.tensor->numel != work->to.tensor->numel)
         return TP_OK;
     work->dtype = work->from.tensor->dtype;
@@ -149,33 +151,38 @@ enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                                     struct tp_arena *arena,
                                     struct tp_error *err)
 {
-    struct comparison work = {.pair = pair,
+    struct comparison work = {.from = {.item = from},
+                              .to = {.item = to},
+                              .pair = pair,
                               .limit = NAN,
                               .low = INFINITY,
                               .high = -INFINITY,
                               .lowest = INFINITY,
                               .highest = -INFINITY};
-    struct tp_error why = {.code = TP_OK};
     *pair = (struct tp_dump_pair){.first = -1, .last = -1};
     work.reads = &work.from;
-    enum tp_status status = open_side(from, &work.from, &why);
-    if (status == TP_OK) {
-        work.reads = &work.to;
-        status = open_side(to, &work.to, &why);
+    open_side(&work.from);
+    if (work.from.status == TP_OK)
+        open_side(&work.to);
+    if (work.from.tensor && work.to.tensor) {
+        struct tp_error why = {.code = TP_OK};
+        const enum tp_status status = compare(&work, &why);
+        work.reads->status = status;
+        work.reads->why = why;
     }
-    if (status == TP_OK)
-        status = compare(&work, &why);
-    if (status == TP_E_MEMORY)
-        tp_fail_memory(err);
-    else if (status != TP_OK)
-        tp_dump_unread_add(unread, arena,
-                           work.reads == &work.from ? from->file : to->file,
-                           &why);
     pair->clamped = pair->differing && !work.several &&
                     ((work.limit == work.lowest && work.high < work.limit) ||
                      (work.limit == work.highest && work.low > work.limit));
     close_side(&work.from);
     close_side(&work.to);
     free(work.values);
-    return status == TP_E_MEMORY ? status : TP_OK;
+    const struct side *bad =
+        work.from.status != TP_OK ? &work.from : &work.to;
+    if (bad->status == TP_OK)
+        return TP_OK;
+    *pair = (struct tp_dump_pair){.first = -1, .last = -1};
+    if (work.from.status == TP_E_MEMORY || work.to.status == TP_E_MEMORY)
+        return tp_fail_memory(err);
+    tp_dump_unread_add(unread, arena, bad->item->file->path, &bad->why);
+    return TP_OK;
 }

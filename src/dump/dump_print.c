@@ -141,7 +141,7 @@ enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
                                  const struct tp_tensor **tensor,
                                  struct tp_error *err)
 {
-    enum tp_status status = tp_tensor_file_open(item->file, file, err);
+    enum tp_status status = tp_tensor_file_open_found(item->file, file, err);
     *tensor = NULL;
     if (status != TP_OK)
         return status;
@@ -185,10 +185,9 @@ static void take_task(void *context, size_t index, unsigned number)
         tp_dump_item_open(item, &worker->file, &tensor, &why);
     if (status == TP_OK)
         status = take(tensor, &worker->room, print, &why);
-    if (status == TP_OK)
-        status = tp_tensor_file_unchanged(&worker->file, &why);
+    status =
+        tp_tensor_file_end_found(item->file, "", &worker->file, status, &why);
     print->known = print->known && status == TP_OK;
-    tp_tensor_file_close(&worker->file);
     item->has_crc = print->known;
     item->crc = print->crc;
     if (status == TP_OK)
@@ -215,7 +214,8 @@ static void tell_unread(const struct taker *taker, unsigned workers)
     if (!first)
         return;
     tp_dump_unread_add(from->unread, from->arena,
-                       from->place->items[first->first].file, &first->why);
+                       from->place->items[first->first].file->path,
+                       &first->why);
     from->unread->count += count - 1;
 }
 

@@ -60,9 +60,10 @@ int tp_dump_print_count(const struct tp_dump_print *print);
  * tensors have, such as masks and counters, have few. */
 int tp_dump_print_values(const struct tp_dump_print *print);
 
-/* Opens the file of an item, which has one, for its tensor. Close the file, and
- * clear its arena, in any case. Fails as tp_tensor_file_open, and with
- * TP_E_DAMAGED when the tensor is not there. */
+/* Opens the file of an item, which has one, for its tensor. Close it with
+ * tp_tensor_file_end_found, and clear its arena, in any case. Fails as
+ * tp_tensor_file_open_found, and with TP_E_DAMAGED when the tensor is not
+ * there. */
 enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
                                  struct tp_tensor_file *file,
                                  const struct tp_tensor **tensor,

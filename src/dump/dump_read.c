@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/intern.h"
 #include "base/limits.h"
@@ -312,18 +311,20 @@ static void sort_nodes(struct tp_dump_place *place)
 
 /* --- files ---------------------------------------------------------------- */
 
-static enum tp_status read_calls_file(struct reader *reader, const char *path,
+static enum tp_status read_calls_file(struct reader *reader,
+                                      const struct tp_found *file,
                                       struct tp_error *err)
 {
     const struct tp_msprobe_sink sink = {reader, read_call, read_head};
-    return tp_msprobe_read(path, &sink, err);
+    return tp_msprobe_read(file->path, &sink, err);
 }
 
-static enum tp_status read_log(struct reader *reader, const char *path,
+static enum tp_status read_log(struct reader *reader,
+                               const struct tp_found *file,
                                struct tp_error *err)
 {
     struct tp_bytes bytes;
-    enum tp_status status = tp_bytes_open(path, &bytes, err);
+    enum tp_status status = tp_bytes_open(file->path, &bytes, err);
     if (status != TP_OK)
         return status;
     status = tp_dump_activations_read(&bytes, reader->place, err);
@@ -333,34 +334,13 @@ static enum tp_status read_log(struct reader *reader, const char *path,
     return status;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* Of a file that is cut off the calls before count, of one that changed while
- * it was read none. */
-static enum tp_status read_dump(struct reader *reader, const char *path,
+static enum tp_status read_dump(struct reader *reader,
+                                const struct tp_found *file,
                                 struct tp_error *err)
 {
-    struct tp_dump_place *place = reader->place;
-    struct stat before, after;
-    const char *heads[TP_MSPROBE_HEADS];
-    memcpy(heads, place->heads, sizeof heads);
-    const bool known = stat(path, &before) == 0;
     reader->variables = false;
-    const enum tp_status status = place->log
-                                      ? read_log(reader, path, err)
-                                      : read_calls_file(reader, path, err);
-    if (status != TP_OK && known &&
-        (stat(path, &after) != 0 || !is_same(&before, &after))) {
-        place->call_count = place->item_count = 0;
-        if (!place->log)
-            memcpy(place->heads, heads, sizeof heads);
-    }
-    return status;
+    return reader->place->log ? read_log(reader, file, err)
+                              : read_calls_file(reader, file, err);
 }
 
 enum tp_status tp_dump_read_memory(const void *text, size_t length,
@@ -378,59 +358,108 @@ enum tp_status tp_dump_read_memory(const void *text, size_t length,
     return status == TP_OK && indexed != TP_OK ? tp_fail_memory(err) : status;
 }
 
-static enum tp_status read_debug(struct reader *reader, const char *path,
+static enum tp_status read_debug(struct reader *reader,
+                                 const struct tp_found *file,
                                  struct tp_error *err)
 {
     reader->variables = true;
-    return read_calls_file(reader, path, err);
+    return read_calls_file(reader, file, err);
 }
 
-static enum tp_status read_stack(struct reader *reader, const char *path,
+static enum tp_status read_stack(struct reader *reader,
+                                 const struct tp_found *file,
                                  struct tp_error *err)
 {
     const struct tp_msprobe_stack_sink sink = {reader, read_lines,
                                                read_stack_call};
-    return tp_msprobe_read_stack(path, &sink, err);
+    return tp_msprobe_read_stack(file->path, &sink, err);
 }
 
-static enum tp_status read_construct(struct reader *reader, const char *path,
+static enum tp_status read_construct(struct reader *reader,
+                                     const struct tp_found *file,
                                      struct tp_error *err)
 {
     const struct tp_msprobe_tree_sink sink = {reader, read_parent};
-    return tp_msprobe_read_tree(path, &sink, err);
+    return tp_msprobe_read_tree(file->path, &sink, err);
+}
+
+/* What a place has before one of its files is read. */
+struct before {
+    size_t calls, items, nodes;
+    const char *heads[TP_MSPROBE_HEADS];
+};
+
+static void look_before(const struct tp_dump_place *place,
+                        struct before *before)
+{
+    before->calls = place->call_count;
+    before->items = place->item_count;
+    before->nodes = place->node_count;
+    memcpy(before->heads, place->heads, sizeof before->heads);
+}
+
+/* Forgets what a file gave; a log keeps its heads, which are its name's. */
+static void forget(struct tp_dump_place *place, const struct before *before,
+                   enum tp_dump_json which)
+{
+    place->call_count = before->calls;
+    place->item_count = before->items;
+    place->node_count = before->nodes;
+    if (!place->log)
+        memcpy(place->heads, before->heads, sizeof before->heads);
+    for (size_t i = 0; which == TP_DUMP_STACK && i < place->call_count; i++)
+        place->calls[i].stack = NULL;
+}
+
+/* Of a file that is cut off what stands before counts, of one that changed
+ * while it was read nothing. */
+static enum tp_status read_unchanged(struct reader *reader,
+                                     enum tp_dump_json which,
+                                     struct tp_error *err)
+{
+    static enum tp_status (*const readers[TP_DUMP_JSONS])(
+        struct reader *, const struct tp_found *, struct tp_error *) = {
+        read_dump, read_debug, read_stack, read_construct};
+    const struct tp_found *file = reader->place->sources[which].file;
+    struct before before;
+    look_before(reader->place, &before);
+    enum tp_status status =
+        file->size ? readers[which](reader, file, err)
+                   : tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
+        return status;
+    if (status != TP_E_CHANGED && tp_found_unchanged(file, err) != TP_OK)
+        status = TP_E_CHANGED;
+    if (status == TP_E_CHANGED)
+        forget(reader->place, &before, which);
+    return status;
 }
 
 /* Reads one file; what is wrong with it becomes the source's problem. */
 static enum tp_status read_source(struct reader *reader,
                                   enum tp_dump_json which, struct tp_error *err)
 {
-    static enum tp_status (*const readers[TP_DUMP_JSONS])(
-        struct reader *, const char *, struct tp_error *) = {
-        read_dump, read_debug, read_stack, read_construct};
     struct tp_dump_place *place = reader->place;
     struct tp_dump_source *source = &place->sources[which];
     struct tp_error own = {0};
-    if (!source->there)
-        return TP_OK;
-    char *path =
-        tp_file_join(place->directory, tp_dump_source_name(place, which));
-    if (!path)
-        return tp_fail_memory(err);
-    enum tp_status status =
-        source->size ? readers[which](reader, path, &own)
-                     : tp_fail(&own, TP_E_DAMAGED, 0, "the file is empty");
-    free(path);
+    const enum tp_status status =
+        source->file ? read_unchanged(reader, which, &own) : TP_OK;
     if (status == TP_E_MEMORY)
         return tp_fail_memory(err);
     if (status == TP_E_INTERRUPTED)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (status == TP_OK)
         return TP_OK;
+    const bool optional = which == TP_DUMP_STACK || which == TP_DUMP_CONSTRUCT;
+    struct tp_error why = own;
+    if (optional && source->file->size == 0)
+        why.code = TP_E_UNSUPPORTED; /* as old versions leave them: no damage */
     source->status = status;
     source->offset = own.offset;
     source->problem =
         tp_arena_text(&place->arena, own.message, strlen(own.message));
-    return source->problem ? TP_OK : tp_fail_memory(err);
+    return source->problem ? tp_found_fail(source->file, "", &why, err)
+                           : tp_fail_memory(err);
 }
 
 static void mark_files(struct tp_dump_place *place)
@@ -442,7 +471,7 @@ static void mark_files(struct tp_dump_place *place)
         if (!file)
             continue;
         file->used = true;
-        item->file = file->path;
+        item->file = file->found;
     }
 }
 

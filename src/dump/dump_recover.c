@@ -27,7 +27,7 @@ static enum tp_status add_file(struct tp_dump_place *place,
     item->argument =
         tp_arena_text(&place->arena, name->argument.at, name->argument.length);
     item->data_name = file->name;
-    item->file = file->path;
+    item->file = file->found;
     file->used = true;
     return item->argument ? TP_OK : tp_fail_memory(err);
 }

@@ -36,7 +36,7 @@ static const char *path_of(struct tp_finding_files *files,
                            const struct tp_dump_item *item)
 {
     if (item->file)
-        return item->file;
+        return item->file->path;
     return *item->data_name
                ? tp_arena_format(&files->arena, "%s/dump_tensor_data/%s",
                                  place->directory, item->data_name)
@@ -196,8 +196,8 @@ static enum tp_status add_named(struct tp_finding_files *files,
 {
     const struct tp_dump_file *file = tp_dump_file_of(of->place, finding->name);
     if (file)
-        return tp_finding_files_add(files, of->finding, "file", file->path,
-                                    err);
+        return tp_finding_files_add(files, of->finding, "file",
+                                    file->found->path, err);
     if (finding->rule == &tp_dump_checks[TP_CHECK_TREE].rule)
         return tp_finding_files_told(
             files, of, tp_dump_json_names[TP_DUMP_CONSTRUCT], err);

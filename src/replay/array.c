@@ -109,34 +109,19 @@ static enum tp_status read_values(const struct tp_tensor *tensor,
 /* Words a failure to read the file of an item: its name, the reason, the byte.
  * What is no file of tensors does not keep what the dump says of it. */
 static enum tp_status fail_file(const struct tp_dump_item *item,
-                                enum tp_status status, struct tp_error *err)
+                                enum tp_status status,
+                                const struct tp_error *own,
+                                struct tp_error *err)
 {
-    const struct tp_error own = *err;
-    const char *name = tp_file_base_name(item->file);
-    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
-        return status;
+    const char *name = tp_file_base_name(item->file->path);
+    if (status == TP_E_MEMORY)
+        return tp_fail_memory(err);
     if (status == TP_E_UNSUPPORTED)
         status = TP_E_DAMAGED;
-    return own.offset < 0
-               ? tp_fail(err, status, -1, "%s: %s", name, own.message)
-               : tp_fail(err, status, own.offset, "%s: %s, at byte %" PRId64,
-                         name, own.message, own.offset);
-}
-
-static enum tp_status read_tensor(const struct tp_dump_item *item,
-                                  const struct tp_tensor *tensor,
-                                  struct tp_array *array, struct tp_error *err)
-{
-    if (tp_dtype_info(tensor->dtype)->kind == TP_CLASS_COMPLEX)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "complex tensors are not replayed");
-    array->dtype = tensor->dtype;
-    enum tp_status status =
-        tp_array_make(array, tensor->ndim, tensor->shape, err);
-    if (status != TP_OK)
-        return status;
-    status = read_values(tensor, array, err);
-    return status == TP_OK ? TP_OK : fail_file(item, status, err);
+    return own->offset < 0
+               ? tp_fail(err, status, -1, "%s: %s", name, own->message)
+               : tp_fail(err, status, own->offset, "%s: %s, at byte %" PRId64,
+                         name, own->message, own->offset);
 }
 
 /* msprobe writes no file of a tensor without elements. */
@@ -173,7 +158,22 @@ static enum tp_status check_shape(const struct tp_dump_item *item,
     write_shape(tensor->ndim, tensor->shape, own, sizeof own);
     return tp_fail(err, TP_E_DAMAGED, -1,
                    "%s has the shape %s, the dump says %s of it",
-                   tp_file_base_name(item->file), own, said);
+                   tp_file_base_name(item->file->path), own, said);
+}
+
+/* Takes the shape and the dtype of a tensor that can be replayed. */
+static enum tp_status take_head(const struct tp_dump_item *item,
+                                const struct tp_tensor *tensor,
+                                struct tp_array *array, struct tp_error *err)
+{
+    enum tp_status status = check_shape(item, tensor, err);
+    if (status != TP_OK)
+        return status;
+    if (tp_dtype_info(tensor->dtype)->kind == TP_CLASS_COMPLEX)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "complex tensors are not replayed");
+    array->dtype = tensor->dtype;
+    return tp_array_make(array, tensor->ndim, tensor->shape, err);
 }
 
 enum tp_status tp_array_read(const struct tp_dump_item *item,
@@ -186,23 +186,24 @@ enum tp_status tp_array_read(const struct tp_dump_item *item,
     }
     if (!item->file)
         return tp_fail(err, TP_E_NOT_FOUND, -1, "no file has a tensor of it");
-    enum tp_status status = tp_tensor_file_open(item->file, &file, err);
-    if (status != TP_OK)
-        status = fail_file(item, status, err);
-    else if (item->tensor >= file.tensor_count)
-        status = tp_fail(err, TP_E_DAMAGED, -1, "%s has no such tensor",
-                         tp_file_base_name(item->file));
+    /* what the file is, then what it gives: of a file that can be read, what is
+     * wrong with the tensor is the tensor's */
+    struct tp_error own = {.code = TP_OK};
+    enum tp_status head = TP_OK;
+    enum tp_status status = tp_tensor_file_open_found(item->file, &file, &own);
+    if (status == TP_OK && item->tensor >= file.tensor_count)
+        status = tp_fail(&own, TP_E_DAMAGED, -1, "it has no such tensor");
     if (status == TP_OK)
-        status = check_shape(item, &file.tensors[item->tensor], err);
-    if (status == TP_OK)
-        status = read_tensor(item, &file.tensors[item->tensor], array, err);
-    if (status == TP_OK && tp_tensor_file_unchanged(&file, err) != TP_OK)
-        status = fail_file(item, err->code, err);
-    tp_tensor_file_close(&file);
+        head = take_head(item, &file.tensors[item->tensor], array, err);
+    if (status == TP_OK && head == TP_OK)
+        status = read_values(&file.tensors[item->tensor], array, &own);
+    status = tp_tensor_file_end_found(item->file, "", &file, status, &own);
     tp_arena_clear(&file.arena);
     if (status != TP_OK)
+        head = fail_file(item, status, &own, err);
+    if (head != TP_OK)
         tp_array_clear(array);
-    return status;
+    return head;
 }
 
 /* --- shapes --------------------------------------------------------------- */

@@ -193,7 +193,7 @@ static enum tp_status see_tensors(struct search *search, struct state *state,
     state->sharded |= diff.relation == TP_ITEM_SHARDED;
     state->unknown |= diff.relation == TP_ITEM_UNKNOWN;
     if (diff.relation == TP_ITEM_UNKNOWN && item->file && other->file)
-        count_unread(search->found, item->file,
+        count_unread(search->found, item->file->path,
                      "it, or the file of the other run, cannot be compared");
     if (is_reshaped(search, state, item, &diff)) {
         state->argument = true;

@@ -51,7 +51,7 @@ static const struct kind {
 
 /* A file that may belong to a call. */
 struct saved {
-    const struct tp_found *file;
+    struct tp_found *file;
     size_t directory; /* bytes of its path                                  */
     struct tp_label label;
     const struct kind *kind;
@@ -152,7 +152,7 @@ static enum tp_status look(struct reader *r, struct saved *saved,
     return status == TP_OK ? keep_label(r, &saved->label, err) : status;
 }
 
-static enum tp_status add_file(struct reader *r, const struct tp_found *found,
+static enum tp_status add_file(struct reader *r, struct tp_found *found,
                                struct tp_error *err)
 {
     const char *name = tp_file_base_name(found->path);
@@ -253,8 +253,8 @@ static enum tp_status add_tensor(struct tp_dump_place *place,
     item->element = saved->dtype;
     item->dims = saved->dims;
     item->shape = saved->shape;
-    item->file = saved->file->path;
-    item->data_name = tp_file_base_name(item->file);
+    item->file = saved->file;
+    item->data_name = tp_file_base_name(item->file->path);
     return TP_OK;
 }
 
@@ -375,9 +375,8 @@ static enum tp_status fill_place(struct reader *r, struct tp_dump_place *place,
     if (!tp_text_index_init(&r->numbers, count))
         return tp_fail_memory(err);
     for (size_t i = 0; i < count && status == TP_OK; i++) {
-        const char *path = saved[i].file->path;
         place->files[place->file_count++] = (struct tp_dump_file){
-            tp_file_base_name(path), path, saved[i].file->size, true};
+            tp_file_base_name(saved[i].file->path), saved[i].file, true};
         status = take(r, place, &saved[i], err);
     }
     while (r->waiting)

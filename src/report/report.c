@@ -22,6 +22,7 @@
 #include "report/report_pairs.h"
 #include "report/report_place.h"
 #include "report/report_quant.h"
+#include "report/report_skipped.h"
 #include "stats/stats.h"
 
 /* The labels of a finding. */
@@ -413,36 +414,6 @@ static void add_worst(const struct tp_report *report, size_t most,
     free(list);
 }
 
-static void add_skipped(const struct tp_report *report, size_t most,
-                        struct tp_text *text)
-{
-    const struct tp_run *run = report->results.run;
-    if (run->skipped_count)
-        tp_text_add(text, "\nSkipped: %zu\n", run->skipped_count);
-    for (size_t i = 0; i < run->skipped_count; i++) {
-        const struct tp_skipped *skipped = &run->skipped[i];
-        if (most && i == most) {
-            tp_text_add(text, "  ... and %zu more%s\n", run->skipped_count - i,
-                        report->output_dir[0] ? " in report.txt" : "");
-            break;
-        }
-        tp_text_add(text, "  ");
-        tp_text_printable(text, skipped->file);
-        if (skipped->path[0])
-            tp_text_add(text, " [");
-        tp_text_printable(text, skipped->path);
-        tp_text_add(text, "%s%s", skipped->path[0] ? "]" : "",
-                    skipped->file[0] ? ":" : "");
-        size_t from = text->length;
-        tp_text_add(text, "%s", skipped->file[0] ? " " : "");
-        tp_text_printable(text, skipped->reason);
-        if (skipped->offset >= 0)
-            tp_text_add(text, " (byte %" PRId64 ")", skipped->offset);
-        tp_text_add(text, "\n");
-        tp_text_wrap(text, from, 4, NULL);
-    }
-}
-
 /* Files that a note names and that have a space in their path, at most
  * `most`; NULL ends them. */
 static void find_named(const struct tp_run *run, const char *note,
@@ -487,7 +458,9 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     tp_report_quant(report->results.quant, most, most == 0, text);
     tp_report_pairs(report->results.pairs, most, text);
     add_worst(report, most, text);
-    add_skipped(report, most, text);
+    tp_report_skipped(report->results.run->skipped,
+                      report->results.run->skipped_count, most,
+                      report->output_dir[0] ? " in report.txt" : "", text);
     add_notes(report->results.run, text);
     tp_report_figures(report->figures, report->figure_count, text);
     if (report->output_dir[0])

@@ -7,6 +7,7 @@
 
 #include "report/hdf5.h"
 #include "report/report_runs.h"
+#include "report/report_skipped.h"
 #include "report/report_table.h"
 
 /* Names are cut there: a line is to stay a line. */
@@ -105,23 +106,6 @@ static void add_alone(const struct tp_content_rows *rows, const char *side,
     tp_report_more(count, most, text);
 }
 
-static void add_notes(const struct tp_content *content, struct tp_text *text)
-{
-    static const char *const sides[] = {"A: ", "B: "};
-    for (size_t side = 0; side < 2; side++) {
-        const struct tp_notes *notes = &content->sides[side].notes;
-        if (notes->count && (side == 0 || !content->sides[0].notes.count))
-            tp_text_add(text, "\nNotes\n");
-        for (size_t i = 0; i < notes->count; i++) {
-            struct tp_text note = {0};
-            tp_text_add(&note, "%s%s", sides[side], notes->texts[i]);
-            tp_report_note(tp_text_get(&note), NULL, text);
-            text->failed |= note.failed;
-            tp_text_clear(&note);
-        }
-    }
-}
-
 void tp_report_content_text(const struct tp_content_report *report, size_t most,
                             bool color, struct tp_text *text)
 {
@@ -136,7 +120,8 @@ void tp_report_content_text(const struct tp_content_report *report, size_t most,
     add_matches(report->rows, most, text);
     add_alone(report->rows, "A", most, text);
     add_alone(report->rows, "B", most, text);
-    add_notes(report->content, text);
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+                      text);
     tp_report_written(report->output_dir,
                       "compare_report.txt, compare_findings.json, compare.h5",
                       text);
@@ -167,5 +152,7 @@ void tp_report_content_json(const struct tp_content_report *report,
     tp_text_add(text, ",\n");
     tp_content_alone_table(rows, &table);
     tp_report_table_json(&table, "content_alone", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n");
+    tp_report_skipped_json(report->skipped, text);
     tp_text_add(text, "}\n");
 }

@@ -3,6 +3,7 @@
 #define TP_REPORT_REPORT_CONTENT_H
 
 #include "compare/content_findings.h"
+#include "data/skipped.h"
 #include "report/report_parts.h"
 
 /* A comparison by content in words. Nothing is printed here. */
@@ -12,6 +13,7 @@ struct tp_content_report {
     const struct tp_content *content;
     const struct tp_content_rows *rows;
     const struct tp_dump_findings *findings;
+    const struct tp_skipped_list *skipped;
     const char *tool_version, *output_dir;
     const char *a, *b; /* as the user named them                           */
 };

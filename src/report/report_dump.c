@@ -7,6 +7,7 @@
 
 #include "report/hdf5.h"
 #include "report/report_findings.h"
+#include "report/report_skipped.h"
 #include "report/report_table.h"
 
 /* --- calls by type -------------------------------------------------------- */
@@ -264,6 +265,8 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
     tp_report_copies(report->copies, most, text);
     add_calls(report->dump, text);
     add_places(report->dump, most, text);
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+                      text);
     if (report->dump->notes.count)
         tp_text_add(text, "\nNotes\n");
     for (size_t i = 0; i < report->dump->notes.count; i++)
@@ -302,13 +305,16 @@ void tp_report_dump_head(const struct tp_dump_report *report, bool damaged,
     tp_report_not_all(damaged, sentence);
 }
 
-void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
+void tp_report_dump_findings_json(const struct tp_dump_report *report,
                                   struct tp_text *text)
 {
+    const struct tp_dump_findings *findings = report->findings;
     struct tp_table table;
     tp_dump_findings_table(findings, &table);
     tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
     tp_report_table_json(&table, "findings", 0, findings->count, text);
+    tp_text_add(text, ",\n");
+    tp_report_skipped_json(report->skipped, text);
     tp_text_add(text, "}\n");
 }
 
@@ -367,5 +373,7 @@ void tp_report_dump_json(const struct tp_dump_report *report,
     tp_report_table_json(places, "places", 0, places->row_count, text);
     tp_text_add(text, ",\n");
     tp_report_table_json(findings, "findings", 0, findings->row_count, text);
+    tp_text_add(text, ",\n");
+    tp_report_skipped_json(report->skipped, text);
     tp_text_add(text, "}\n");
 }

@@ -5,6 +5,7 @@
 #include "dump/dump.h"
 #include "dump/dump_findings.h"
 #include "dump/dump_tables.h"
+#include "data/skipped.h"
 #include "report/report_dump_audits.h"
 
 /* What is known of a dump of msprobe, in words. Nothing is printed here. */
@@ -18,6 +19,7 @@ struct tp_dump_report {
     const struct tp_dump_anomalies *anomalies;
     const struct tp_dump_flow *flow;
     const struct tp_dump_copies *copies;
+    const struct tp_skipped_list *skipped;
     const char *tool_version;
     const char *output_dir;
     const char *const *inputs;
@@ -35,8 +37,9 @@ void tp_report_dump_head(const struct tp_dump_report *report, bool damaged,
 /* The same as one JSON object. */
 void tp_report_dump_json(const struct tp_dump_report *report,
                          struct tp_text *text);
-/* The contents of dump_findings.json: {schema_version, findings: [...]}. */
-void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
+/* The contents of dump_findings.json: {schema_version, findings:
+ * [...], skipped: [...]}. */
+void tp_report_dump_findings_json(const struct tp_dump_report *report,
                                   struct tp_text *text);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "report/hdf5.h"
 #include "report/report_findings.h"
+#include "report/report_skipped.h"
 #include "report/report_table.h"
 
 static void add_findings(const struct tp_dump_findings *findings, size_t most,
@@ -245,6 +246,8 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
     add_fixes(report->fixes, most, text);
     add_amplifying(report->results, most, text);
     add_absent(report->results, most, text);
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+                      text);
     add_notes(&report->dump->notes, text);
     if (report->figure_count)
         tp_report_figures(report->figures, report->figure_count, text);
@@ -343,5 +346,7 @@ void tp_report_replay_json(const struct tp_replay_report *report,
                 counts->modules);
     add_modes_json(report, text);
     tp_report_table_json(&table, "findings", 0, report->findings->count, text);
+    tp_text_add(text, ",\n");
+    tp_report_skipped_json(report->skipped, text);
     tp_text_add(text, "}\n");
 }

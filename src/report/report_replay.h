@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "replay/replay_findings.h"
 #include "replay/replay_fix.h"
+#include "data/skipped.h"
 #include "report/report_parts.h"
 
 /* The replay of a dump in words. Nothing is printed here. */
@@ -14,6 +15,7 @@ struct tp_replay_report {
     const struct tp_dump *dump;
     const struct tp_replay_results *results;
     const struct tp_dump_findings *findings;
+    const struct tp_skipped_list *skipped;
     const struct tp_perturb_wish *wish;
     const struct tp_fixes *fixes; /* NULL: nothing was replaced            */
     const struct tp_report_figure *figures;

@@ -8,6 +8,7 @@
 #include "damage/damage_shape.h"
 #include "report/hdf5.h"
 #include "report/report_findings.h"
+#include "report/report_skipped.h"
 #include "report/report_table.h"
 
 /* The files that there always are. */
@@ -348,6 +349,8 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
     add_apis(report->calls, most, text);
     add_alone(report->records, false, most, text);
     add_alone(report->records, true, most, text);
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+                      text);
     add_all_notes(report->comparison, text);
     if (report->figure_count)
         tp_report_figures(report->figures, report->figure_count, text);
@@ -374,5 +377,7 @@ void tp_report_runs_json(const struct tp_runs_report *report,
         counts->results[TP_COMPARE_PASS], counts->results[TP_COMPARE_WARNING],
         counts->results[TP_COMPARE_ERROR]);
     tp_report_table_json(&table, "findings", 0, report->findings->count, text);
+    tp_text_add(text, ",\n");
+    tp_report_skipped_json(report->skipped, text);
     tp_text_add(text, "}\n");
 }

@@ -5,6 +5,7 @@
 #include "compare/compare_autodiff.h"
 #include "compare/compare_findings.h"
 #include "compare/compare_table.h"
+#include "data/skipped.h"
 #include "report/report_parts.h"
 
 /* A comparison of two dumps or runs of tensors in words. Nothing is printed
@@ -16,6 +17,7 @@ struct tp_runs_report {
     const struct tp_compare_calls *calls;
     const struct tp_compare_records *records;
     const struct tp_dump_findings *findings;
+    const struct tp_skipped_list *skipped;
     const struct tp_compare_autodiff *autodiff; /* of no searches: not asked */
     const struct tp_report_figure *figures;
     size_t figure_count;

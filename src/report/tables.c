@@ -84,15 +84,6 @@ static const struct tp_column finding_point_columns[] = {
     FINDING_POINT(value, "metric"), FINDING_POINT(note, ""),
 };
 
-#define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)
-
-static const struct tp_column skipped_columns[] = {
-    SKIPPED(file, ""),
-    SKIPPED(path, ""),
-    SKIPPED(reason, ""),
-    SKIPPED(offset, "byte"),
-};
-
 static const char *severity_word(const void *row)
 {
     return tp_severity_name(((const struct tp_finding *)row)->level);
@@ -194,9 +185,7 @@ void tp_run_tables_make(const struct tp_results *results,
     made[TP_TABLE_HISTOGRAMS] = (struct tp_table){
         "histograms/groups", bin_columns, COUNT_OF(bin_columns),
         ROWS(groups->bins, groups->bin_count)};
-    made[TP_TABLE_SKIPPED] =
-        (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
-                          ROWS(run->skipped, run->skipped_count)};
+    tp_skipped_table(run->skipped, run->skipped_count, &made[TP_TABLE_SKIPPED]);
     tp_tensors_table_make(run->rows, run->row_count + run->aside_count,
                           tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);

@@ -350,8 +350,9 @@ enum tp_status tp_state_merge_files(const struct tp_state_merge *merge,
     for (size_t i = 0; i < records->count; i++) {
         const struct tp_record *record = &records->items[i];
         files->files[i] =
-            (struct tp_found){(char *)(uintptr_t)record->path, record->size,
-                              record->modified};
+            (struct tp_found){.path = (char *)(uintptr_t)record->path,
+                              .size = record->size,
+                              .modified = record->modified};
     }
     return TP_OK;
 }

@@ -13,6 +13,7 @@
 #include "data/dtype.h"
 #include "data/label.h"
 #include "data/number.h"
+#include "data/skipped.h"
 #include "stats/blocks.h"
 #include "stats/summary.h"
 #include "tensors/cast_plan.h"
@@ -54,14 +55,6 @@ struct tp_row {
                              NULL: they are stored as they are              */
     bool aside;           /* among run->aside_count                        */
     bool layer_beside;    /* the layer is what construct.json says         */
-};
-
-/* One thing that could not be analysed. */
-struct tp_skipped {
-    const char *file, *path, *reason;
-    int64_t offset;
-    bool damage; /* counts for exit status 3                */
-    bool missing; /* because a file is not there             */
 };
 
 struct tp_run {

@@ -83,7 +83,7 @@ Test(bytes, what_changes_meanwhile_is_told)
         else
             unlink(path);
         close(fd);
-        cr_expect_eq(tp_bytes_unchanged(&bytes, &err), TP_E_DAMAGED);
+        cr_expect_eq(tp_bytes_unchanged(&bytes, &err), TP_E_CHANGED);
         cr_expect(strstr(err.message, words[i]), "%s", err.message);
         cr_expect_eq(err.offset, i == 0 ? 199999 : i == 1 ? 200000 : -1);
         tp_bytes_close(&bytes);

@@ -114,7 +114,7 @@ Test(file_set, a_file_that_changed_is_named, .init = make_folder,
         if (i == 0)
             cr_assert_eq(truncate(path, 2), 0);
     }
-    cr_expect_eq(tp_file_set_unchanged(set, &err), TP_E_DAMAGED);
+    cr_expect_eq(tp_file_set_unchanged(set, &err), TP_E_CHANGED);
     cr_expect(strstr(err.message, "shorter") && strstr(err.message, "000"),
               "%s", err.message);
     tp_file_set_free(set);

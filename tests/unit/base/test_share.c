@@ -7,9 +7,9 @@
 #include "tests/unit/support/forked_world.h"
 
 static const struct tp_found made[] = {
-    {(char *)"a", 10, 5},
-    {(char *)"b/c", 3000000000u, -1},
-    {(char *)"d", 0, 0},
+    {(char *)"a", 10, 5, NULL},
+    {(char *)"b/c", 3000000000u, -1, NULL},
+    {(char *)"d", 0, 0, NULL},
 };
 
 enum { MADE = sizeof made / sizeof *made };

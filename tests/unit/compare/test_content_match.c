@@ -315,7 +315,7 @@ Test(content_match, damage_and_threads)
     for (unsigned jobs = 1; jobs <= 4; jobs += 3) {
         match_with(&world, jobs);
         cr_expect_eq(world.rows.count, 1);
-        cr_expect_eq(world.content.sides[1].damaged, 1);
+        cr_expect_eq(tp_found_damage(&world.content.sides[1].found), 1);
         cr_assert_eq(world.findings.count, 1);
         cr_expect_eq(world.findings.rows[0].rule,
                      &tp_compare_rules[TP_FINDS_UNREAD]);

@@ -227,7 +227,7 @@ Test(dump_read, files_beside_that_are_empty)
     cr_expect_eq(place->sources[TP_DUMP_JSON].status, TP_OK);
     cr_expect_eq(place->sources[TP_DUMP_STACK].status, TP_E_DAMAGED);
     cr_expect_eq(place->sources[TP_DUMP_CONSTRUCT].status, TP_E_DAMAGED);
-    cr_expect_not(place->sources[TP_DUMP_DEBUG].there);
+    cr_expect_null(place->sources[TP_DUMP_DEBUG].file);
     tp_dump_clear(&dump);
     maker_end(&maker);
 }

@@ -216,7 +216,10 @@ static void give_files(struct op_vector *v, const struct maker *maker)
         snprintf(name, sizeof name, "%d_%zu.npy", v->line, i);
         maker_path(maker, name, path, sizeof path);
         write_npy(&v->arrays[i], path);
-        item->file = tp_arena_format(&v->arena, "%s", path);
+        item->file = tp_arena_alloc(&v->arena, sizeof *item->file);
+        cr_assert_not_null(item->file);
+        *item->file = (struct tp_found){
+            .path = tp_arena_text(&v->arena, path, strlen(path))};
     }
 }
 

@@ -89,7 +89,7 @@ Test(replay, finds_results_that_are_another_calls)
             struct tp_replay_verdict verdict;
             if (!alike(item, other) || !are_far(item, other))
                 continue;
-            const char *own = item->file;
+            struct tp_found *own = item->file;
             item->file = other->file;
             cr_assert_eq(
                 tp_replay_judge(place, &place->calls[i], &verdict, &err),

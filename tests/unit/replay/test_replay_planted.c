@@ -153,6 +153,7 @@ static void replace(const struct maker *maker, int number,
                  {TP_FLOAT16, {"HalfStorage", 2}},
                  {TP_FLOAT64, {"DoubleStorage", 8}}};
     static char paths[PLANTS][256];
+    static struct tp_found planted[PLANTS];
     size_t k = 0;
     while (files[k].dtype != array->dtype)
         cr_assert_lt(++k, sizeof files / sizeof *files);
@@ -165,7 +166,8 @@ static void replace(const struct maker *maker, int number,
     pt_put_shaped(maker, name, &files[k].file, codes, array->shape,
                   array->dims);
     maker_path(maker, name, paths[number], sizeof paths[number]);
-    item->file = paths[number];
+    planted[number] = (struct tp_found){.path = paths[number]};
+    item->file = &planted[number];
     item->tensor = 0;
     free(codes);
 }

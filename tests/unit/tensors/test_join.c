@@ -26,7 +26,8 @@ static void add_file(struct tp_run *run, struct tp_records *records, int file)
     static const char *const names[FILES] = {"0.pt", "1.pt", "2.pt"};
     records->items[file].path = names[file];
     records->items[file].borrowed = records->items[file].done = true;
-    run->files.files[file] = (struct tp_found){strdup(names[file]), 10, 0};
+    run->files.files[file] =
+        (struct tp_found){.path = strdup(names[file]), .size = 10};
     records->count = run->files.count = (size_t)file + 1;
 }
 

@@ -11,7 +11,7 @@ static void check(const char *const *paths, size_t count, const char *want)
     struct tp_text missing = {0};
     size_t next = 0;
     for (size_t i = 0; i < count; i++)
-        files[i] = (struct tp_found){(char *)paths[i], 1, 0};
+        files[i] = (struct tp_found){(char *)paths[i], 1, 0, NULL};
     const size_t first = tp_rank_tree_next(&list, &next, &missing);
     cr_expect_eq(first, 0);
     if (want[0])
@@ -60,11 +60,12 @@ Test(rank_tree, ranks_that_are_missing)
 
 Test(rank_tree, trees_stand_apart_and_other_names_are_none)
 {
-    struct tp_found files[] = {{(char *)"a/iter_1/mp_rank_00/m.pt", 1, 0},
-                               {(char *)"a/iter_1/mp_rank_01/m.pt", 1, 0},
-                               {(char *)"a/iter_2/mp_rank_00/m.pt", 1, 0},
-                               {(char *)"a/mp_rank_x/m.pt", 1, 0},
-                               {(char *)"a/mp_rank_03_model_states.pt", 1, 0}};
+    struct tp_found files[] = {{.path = (char *)"a/iter_1/mp_rank_00/m.pt"},
+                               {.path = (char *)"a/iter_1/mp_rank_01/m.pt"},
+                               {.path = (char *)"a/iter_2/mp_rank_00/m.pt"},
+                               {.path = (char *)"a/mp_rank_x/m.pt"},
+                               {.path =
+                                    (char *)"a/mp_rank_03_model_states.pt"}};
     struct tp_found_list list = {.files = files, .count = 5};
     struct tp_text missing = {0};
     size_t next = 0;
