@@ -29,7 +29,7 @@ void tp_report_skipped(const struct tp_skipped *rows, size_t count, size_t most,
                        const char *where, struct tp_text *text)
 {
     if (count)
-        tp_text_add(text, "\nSkipped: %zu\n", count);
+        tp_text_add(text, "\nDamaged or skipped: %zu\n", count);
     for (size_t i = 0; i < count && (!most || i < most); i++)
         add_row(&rows[i], text);
     if (most && count > most)

@@ -17,4 +17,5 @@ head -c 3000 a/proc4711/dump.json > cut
 mv cut a/proc4711/dump.json
 tprof-analyze compare a "$dump/step0" --no_plots --output_dir out > text
 echo "exit $?"
-grep -o 'dump.json was not read whole' text
+grep -A 2 '^Damaged or' text
+h5dump -y -w 0 -d /skipped out/compare.h5 | grep -oE '"[^"]*(json|pt)"'
