@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/trace/trace_head.h"
 #include "formats/trace/trace_input.h"
 #include "formats/trace/trace_reader.h"
 #include "report/annotate_tracks.h"
@@ -41,6 +42,7 @@ struct copy {
     uint64_t at;       /* byte of the JSON that is read next               */
     bool opens;        /* what was written last asks for no comma          */
     bool added;        /* some tracks were written                         */
+    struct tp_text closing; /* what ends what the array stands in            */
 };
 
 static enum tp_status put(struct copy *copy, const char *bytes, size_t length,
@@ -107,6 +109,66 @@ static enum tp_status take(void *context, const struct tp_text *text,
                            : status;
 }
 
+/* --- in front of the array ---------------------------------------------- */
+
+/* Adds what ends each bracket that is open at the end of a text, the outermost
+ * first. */
+static void add_closing(const char *text, size_t length,
+                        struct tp_text *closing)
+{
+    bool in_string = false;
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == '{' || c == '['))
+            tp_text_add(closing, "%c", c == '{' ? '}' : ']');
+        else if (!in_string && (c == '}' || c == ']') && closing->length)
+            closing->data[--closing->length] = '\0';
+    }
+}
+
+/* What has to follow the array where all ends with it: "}", or more, where what
+ * stands in front of it did not end, either. */
+static enum tp_status find_closing(struct copy *copy, struct tp_error *err)
+{
+    struct tp_trace_input input;
+    struct tp_text text = {0};
+    struct tp_trace_head head = {.root = TP_TRACE_ROOT_UNKNOWN};
+    enum tp_status status =
+        tp_trace_input_open(&input, copy->trace->path, err);
+    for (size_t got = 1; status == TP_OK && got > 0 &&
+                         head.root == TP_TRACE_ROOT_UNKNOWN;) {
+        status = tp_trace_input_read(&input, copy->buffer, PIECE, &got, err);
+        tp_text_bytes(&text, copy->buffer, status == TP_OK ? got : 0);
+        if (!text.failed)
+            head = tp_trace_find_array(
+                text.data, text.length,
+                got == 0 || text.length >= TP_LIMIT_TRACE_FACTS);
+    }
+    tp_trace_input_close(&input);
+    if (status == TP_OK && head.root == TP_TRACE_ROOT_OBJECT && !text.failed)
+        add_closing(text.data + head.start, head.array - head.start,
+                    &copy->closing);
+    if (status == TP_OK && (text.failed || copy->closing.failed))
+        status = tp_fail_memory(err);
+    tp_text_clear(&text);
+    return status;
+}
+
+/* Ends the first `count` brackets of those in front of the array. */
+static enum tp_status put_closing(struct copy *copy, const char *before,
+                                  size_t count, struct tp_error *err)
+{
+    const char *closing = tp_text_get(&copy->closing);
+    enum tp_status status = put_text(copy, before, err);
+    while (status == TP_OK && count > 0)
+        status = put(copy, &closing[--count], 1, err);
+    return status == TP_OK ? put_text(copy, "\n", err) : status;
+}
+
 /* --- behind the array --------------------------------------------------- */
 
 /* Members that follow the array are held back one by one, as it shows at their
@@ -114,7 +176,10 @@ static enum tp_status take(void *context, const struct tp_text *text,
  * stand as they do not in JSON, nobody can tell, and all stays as it is. */
 struct tail {
     struct tp_text held; /* from the comma before the last member on         */
-    int depth;           /* brackets that are open                           */
+    int depth;           /* brackets that are open, less those in front of the
+                            array                                            */
+    int low;             /* the least depth so far                           */
+    int kept;            /* and that where what is held begins               */
     char last;           /* byte that is no blank; '"': a string             */
     bool in_string, escaped;
     bool loose; /* nothing is held                                  */
@@ -141,7 +206,8 @@ static bool step(struct tail *tail, char c)
                             : tail->last == '"' && !strchr(",:]}", c);
     tail->last = c;
     tail->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-    return c == ',' && tail->depth == 1;
+    tail->low = tail->depth < tail->low ? tail->depth : tail->low;
+    return c == ',' && tail->depth == tail->low;
 }
 
 static enum tp_status let_go(struct copy *copy, struct tail *tail,
@@ -151,6 +217,7 @@ static enum tp_status let_go(struct copy *copy, struct tail *tail,
         return tp_fail_memory(err);
     const size_t length = tail->held.length;
     tail->held.length = 0;
+    tail->kept = tail->low;
     return put(copy, tail->held.data, length, err);
 }
 
@@ -177,8 +244,8 @@ static enum tp_status hold(struct copy *copy, struct tail *tail, size_t length,
 /* All that follows the array, but a member that is cut off. */
 static enum tp_status pass_tail(struct copy *copy, struct tp_error *err)
 {
-    struct tail tail = {
-        .depth = 1, .last = ']', .loose = copy->trace->events.is_list};
+    struct tail tail = {.last = ']', .loose = copy->trace->events.is_list};
+    const int open = (int)copy->closing.length;
     size_t got = 1;
     enum tp_status status = TP_OK;
     while (status == TP_OK && got > 0) {
@@ -191,8 +258,8 @@ static enum tp_status pass_tail(struct copy *copy, struct tp_error *err)
             status = hold(copy, &tail, got, err);
         copy->at += status == TP_OK ? got : 0;
     }
-    if (status == TP_OK && !tail.loose && tail.depth > 0)
-        status = put_text(copy, "\n}\n", err);
+    if (status == TP_OK && !tail.loose && tail.depth > -open)
+        status = put_closing(copy, "\n", (size_t)(open + tail.kept), err);
     else if (status == TP_OK)
         status = let_go(copy, &tail, err);
     tp_text_clear(&tail.held);
@@ -212,7 +279,7 @@ static enum tp_status pass_end(struct copy *copy, struct tp_error *err)
     if (got == 0 || first != ']') { /* the array never ended */
         if (events->truncated_at < 0)
             return has_changed(copy, err);
-        return put_text(copy, events->is_list ? "\n]\n" : "\n]}\n", err);
+        return put_closing(copy, "\n]", copy->closing.length, err);
     }
     status = put(copy, &first, 1, err);
     copy->at++;
@@ -260,6 +327,8 @@ static enum tp_status write_aside(struct copy *copy, const char *aside,
                                   size_t trace, struct tp_error *err)
 {
     enum tp_status status = open_out(copy, aside, err);
+    if (status == TP_OK && !copy->trace->events.is_list)
+        status = find_closing(copy, err);
     if (status == TP_OK)
         status = tp_trace_input_open(&copy->input, copy->trace->path, err);
     if (status == TP_OK)
@@ -373,6 +442,7 @@ enum tp_status tp_annotate(const struct tp_trace_run *run,
         unlink(aside);
     if (status != TP_OK)
         tp_while(err, "annotating %s", path);
+    tp_text_clear(&copy.closing);
     free(copy.buffer);
     free(aside);
     return status;

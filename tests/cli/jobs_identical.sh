@@ -27,6 +27,7 @@ alike()
         echo "exit $?" >> printed
         must mkdir -p draw
         must mv printed told draw/
+        [ ! -e annotated.json ] || must mv annotated.json draw/
         must mv draw "$name.$jobs"
         must rm -f s
     done
@@ -48,22 +49,32 @@ alike()
 alike tensors tensors d
 alike iterations --tensor_dir "$logs" --no_plots
 alike trace trace before.json after.json
+alike annotated trace after.json --no_plots --annotate annotated.json
 alike trace_compare trace --compare before.json after.json
 alike dump dump "$data/msprobe"
 alike compare compare "$data/msprobe/step1" "$data/msprobe/step0"
 alike autodiff compare "$data/divergence/step1" "$data/divergence/step2" \
     --autodiff --no_plots
+alike content compare "$data/content/whole" "$data/content/swapped" \
+    --match content
 alike replay replay "$data/replay" --pert_mode all
 alike merge merge part.aa.state part.ab.state
 alike tensors_kept tensors d --no_plots --state s --state_every 0
 alike traces_kept trace before.json after.json --no_plots --state s \
     --state_every 0
-# The results of this one are what it prints.
-for jobs in 1 2 7; do
-    tprof-analyze check "$data/check" --jobs $jobs --format json \
-        > check.$jobs 2>&1
-    echo "exit $?" >> check.$jobs
-done
-cmp check.1 check.2
-cmp check.1 check.7
-[ "$(wc -l < check.1)" -gt 100 ] && tail -n 1 check.1
+[ -s annotated.7/annotated.json ] || echo "nothing was annotated"
+# printed NAME WORD...: one whose results are what it prints.
+printed()
+{
+    local name=$1 jobs
+    shift
+    for jobs in 1 2 7; do
+        tprof-analyze "$@" --jobs $jobs > "$name.$jobs" 2>&1
+        echo "exit $?" >> "$name.$jobs"
+    done
+    must cmp "$name.1" "$name.2"
+    must cmp "$name.1" "$name.7"
+    [ "$(wc -l < "$name.1")" -gt 100 ] && echo "$name: $(tail -n 1 "$name.1")"
+}
+printed check check "$data/check" --format json
+printed inspect inspect "$data/torch"

@@ -86,5 +86,5 @@ chmod -R u+w cut
 json=$(echo cut/step0/*/dump.json)
 head -c 2000 "$json" > text && mv text "$json"
 tprof-analyze replay cut --no_plots --output_dir cut_draw |
-    grep -A 1 -e '^Notes' -e '^Forward'
+    grep -A 1 -e '^Damaged' -e '^Forward'
 echo "exit ${PIPESTATUS[0]}"

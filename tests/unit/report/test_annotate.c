@@ -409,6 +409,33 @@ Test(annotate, a_trace_cut_off_behind_its_events_is_closed)
     remove_folder();
 }
 
+/* What stands in front of its events does not end, either. */
+Test(annotate, a_trace_cut_off_amid_what_holds_its_events_is_closed)
+{
+    static const char head[] =
+        "{\"v\": 1, \"devices\": [{\"id\": 0, \"of\": {\"[\": [1, 2]}, ";
+    static const char more[] = ", \"c\": {\"d\": 1}}, {\"id\": 1, \"e\": [";
+    const char *end = strrchr(odd, ','), *key = strstr(odd, "\"traceEvents\"");
+    char text[sizeof head + sizeof odd + sizeof more];
+    const size_t events = (size_t)(end - key), before = sizeof head - 1;
+    make_folder();
+    memcpy(text, head, before);
+    memcpy(text + before, key, events);
+    strcpy(text + before + events, more);
+    for (size_t cut = 0; cut < 100 + sizeof more; cut++) {
+        struct judged_run it;
+        write_text(in_folder("in.json"), text, strlen(text) - cut);
+        collect(&it, in_folder("in.json"));
+        annotate(&it, 0, in_folder("out.json"));
+        check_same(in_folder("in.json"), in_folder("out.json"));
+        struct json *root = json_read(in_folder("out.json"));
+        cr_expect_not_null(json_get(root, "devices"), "%zu", cut);
+        json_free(root);
+        judged_run_clear(&it);
+    }
+    remove_folder();
+}
+
 /* Quotes and brackets that do not match: with tracks behind them, the reader
  * would find other events than without. */
 Test(annotate, a_trace_whose_events_cannot_be_told_apart_is_refused)
