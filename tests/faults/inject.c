@@ -87,8 +87,10 @@ static int fails(enum kind kind, int error)
 __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("FAULT_KIND"), *number = getenv("FAULT_AT");
+#ifndef SANITIZED
     void *frames[4];
     backtrace(frames, 4); /* loads what it needs */
+#endif
     at = number ? atol(number) : 0;
     onwards = getenv("FAULT_ON") != NULL;
     show = getenv("FAULT_SHOW") != NULL;
@@ -136,6 +138,40 @@ __attribute__((destructor)) static void end(void)
         dprintf(count_file, "%ld\n", (long)atomic_load(calls));
 }
 
+/* The function behind one of ours. */
+static void *next_of(const char *name)
+{
+    enum kind kind = armed;
+    armed = 0; /* dlsym may take memory */
+    void *next = dlsym(RTLD_NEXT, name);
+    armed = kind;
+    return next;
+}
+
+#define BEHIND(KIND, ERROR, FAILED, RESULT, NAME, PARAMETERS, ARGUMENTS) \
+    RESULT NAME PARAMETERS                                               \
+    {                                                                    \
+        static RESULT(*next) PARAMETERS;                                 \
+        if (!next)                                                       \
+            *(void **)&next = next_of(#NAME);                            \
+        if (fails(KIND, ERROR))                                          \
+            return FAILED;                                               \
+        return next ARGUMENTS;                                           \
+    }
+
+#ifdef SANITIZED /* the allocator is the sanitizer's, which looks for leaks */
+
+BEHIND(MEMORY, ENOMEM, NULL, void *, malloc, (size_t size), (size))
+BEHIND(MEMORY, ENOMEM, NULL, void *, calloc, (size_t n, size_t size), (n, size))
+BEHIND(MEMORY, ENOMEM, NULL, void *, realloc, (void *old, size_t size),
+       (old, size))
+BEHIND(MEMORY, ENOMEM, NULL, void *, aligned_alloc, (size_t a, size_t size),
+       (a, size))
+BEHIND(MEMORY, ENOMEM, ENOMEM, int, posix_memalign,
+       (void **memory, size_t a, size_t size), (memory, a, size))
+
+#else
+
 void *malloc(size_t size)
 {
     return fails(MEMORY, ENOMEM) ? NULL : __libc_malloc(size);
@@ -165,26 +201,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
     return 0;
 }
 
-/* The function behind one of ours. */
-static void *next_of(const char *name)
-{
-    enum kind kind = armed;
-    armed = 0; /* dlsym may take memory */
-    void *next = dlsym(RTLD_NEXT, name);
-    armed = kind;
-    return next;
-}
-
-#define BEHIND(KIND, ERROR, FAILED, RESULT, NAME, PARAMETERS, ARGUMENTS) \
-    RESULT NAME PARAMETERS                                               \
-    {                                                                    \
-        static RESULT(*next) PARAMETERS;                                 \
-        if (!next)                                                       \
-            *(void **)&next = next_of(#NAME);                            \
-        if (fails(KIND, ERROR))                                          \
-            return FAILED;                                               \
-        return next ARGUMENTS;                                           \
-    }
+#endif
 
 BEHIND(FILES, EIO, -1, ssize_t, read, (int fd, void *to, size_t n), (fd, to, n))
 BEHIND(FILES, EIO, -1, ssize_t, pread, (int fd, void *to, size_t n, off_t o),

@@ -40,14 +40,15 @@ enum verdict {
     LEFT,   /* hidden files are left: the next run removes them; what could
                 not be put back, as the message says, is among them         */
     CRASHED,
+    FOUND,   /* a sanitizer says what is wrong: a leak, most likely          */
     LIBRARY, /* crashed inside a library                                    */
     HUNG,
     VERDICTS
 };
 
 static const char *const words[VERDICTS] = {
-    "same", "told", "failed",  "SILENT",     "MUTE",
-    "LOST", "LEFT", "CRASHED", "in library", "HUNG"};
+    "same", "told",    "failed",    "SILENT",     "MUTE", "LOST",
+    "LEFT", "CRASHED", "SANITIZER", "in library", "HUNG"};
 
 /* Who cannot even look into a folder from some point on leaves it. */
 static bool is_bad(enum verdict verdict, bool on)
@@ -287,21 +288,23 @@ static void count_ending(const char *place)
     endings[i].runs++;
 }
 
-/* Whether the first frame that is neither ours nor the C or C++ library's is of
- * a library, which is then counted. */
-static bool crashed_in_library(void)
+/* Whether the first frame of a list that is neither ours nor the C or C++
+ * library's, or a sanitizer's, is of a library, which is then counted. `frame`
+ * is what each line that is one has. */
+static bool ended_in_library(const char *list, const char *frame)
 {
-    static const char *const common[] = {"inject", "libc.so", "libstdc++",
-                                         "libgcc_s", "libpthread"};
+    static const char *const common[] = {
+        "inject", "libc.so",       "libstdc++",   "libgcc_s",
+        "libasan", "libsanitizer", "libpthread", "__interceptor"};
     size_t size;
-    char *text = read_whole("trace", &size), *line;
+    char *text = read_whole(list, &size), *line;
     const char *place = "";
     bool found = false;
     if (!text)
         return false;
     text[size ? size - 1 : 0] = '\0';
     for (char *rest = text; !found && (line = strsep(&rest, "\n"));) {
-        found = true;
+        found = strstr(line, frame) != NULL;
         for (size_t i = 0; i < sizeof common / sizeof *common; i++)
             found &= !strstr(line, common[i]);
         if (found)
@@ -412,8 +415,11 @@ static enum verdict judge(int status, int good_status)
     free(read_whole("stderr", &said));
     if (WIFSIGNALED(status))
         return WTERMSIG(status) == SIGALRM ? HUNG
-               : crashed_in_library()      ? LIBRARY
-                                           : CRASHED;
+               : ended_in_library("trace", "")
+                   ? LIBRARY
+                   : CRASHED;
+    if (says("stderr", "Sanitizer: ") || says("stderr", "runtime error: "))
+        return FOUND;
     bool good = same_tree("out", "good"), left = walk_hidden;
     if (WEXITSTATUS(status) == good_status) {
         if (good && same_file("stdout", "stdout.good"))
@@ -426,6 +432,31 @@ static enum verdict judge(int status, int good_status)
     if (!good && !same_tree("out", "older"))
         return says("stderr", "could not be put back") ? LEFT : LOST;
     return !said ? MUTE : left ? LEFT : FAILED;
+}
+
+/* What a sanitizer found is looked at again with whole stacks, which cost time,
+ * as only these tell what is of a library. */
+static enum verdict look_again(char **command, const char *kind, long at,
+                               bool on, int good_status)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+    char fast[LONGEST], whole[LONGEST];
+    snprintf(fast, sizeof fast, "%s", options ? options : "");
+    snprintf(whole, sizeof whole, "%s:fast_unwind_on_malloc=0",
+             options ? options : "");
+    setenv("ASAN_OPTIONS", whole, 1);
+    copy_tree("older", "out");
+    const enum verdict verdict = judge(run(command, kind, at, on), good_status);
+    setenv("ASAN_OPTIONS", fast, 1);
+    return verdict;
+}
+
+static void print_whole(const char *path)
+{
+    size_t size;
+    char *text = read_whole(path, &size);
+    fwrite(text, 1, text ? size : 0, stdout);
+    free(text);
 }
 
 int main(int argc, char **argv)
@@ -452,6 +483,12 @@ int main(int argc, char **argv)
         copy_tree("older", "out");
         int status = run(command, kind, at, on);
         enum verdict verdict = judge(status, good_status);
+        if (verdict == FOUND)
+            verdict = look_again(command, kind, at, on, good_status);
+        if (verdict == FOUND && ended_in_library("stderr", "    #"))
+            verdict = LIBRARY;
+        else if (verdict == FOUND)
+            print_whole("stderr");
         counts[verdict]++;
         bad += is_bad(verdict, on);
         if (is_bad(verdict, on) || (verdict == LIBRARY && getenv("TP_VERBOSE")))
