@@ -69,7 +69,7 @@ loops()
 data=$srcdir/testdata
 cd "$work" || exit 99
 mkdir tensors trace figures dump compare parting content replay check inspect \
-    page
+    page kinds against merge kept kept_traces config
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -86,6 +86,22 @@ cp "$data"/check/bad-adam_eps_half.py "$data"/check/bad-amax_history_1.sh check
 cp -R check page/in
 cp "$data/check/bad-bce.py" page/first.py
 cp "$data"/torch/good-*.pt inspect
+mkdir kinds/in
+cp -R "$data"/checkpoints/good-* kinds/in
+cp "$data"/formats/good-{members.npy.gz,deflated.npz,old.pt2,npu.legacy.pt} \
+    "$data"/formats/good-{arrays0.pkl,bf16.npy} kinds/in
+cp -R tensors/in tensors/first merge
+cp -R tensors/in tensors/first kept
+for part in in first; do
+    "$TPROF" tensors --tensor_dir merge/$part --state merge/$part.state \
+        --output_dir merge/made --no_plots --quiet --jobs 1 > /dev/null
+done
+cp trace/*.json against
+cp trace/*.json kept_traces
+cp -R replay/step0 config
+echo '{"task": "free_benchmark", "rank": [], "step": [], "level": "L1",
+"free_benchmark": {"scope": [], "list": ["softmax"], "pert_mode":
+"improve_precision", "fuzz_stage": "forward"}}' > config/config.json
 to="--output_dir out --jobs 1"
 # shellcheck disable=SC2086
 {
@@ -106,6 +122,20 @@ to="--output_dir out --jobs 1"
     loops check "" -- check .
     loops page "check first.py" -- check in $to
     loops inspect "" -- inspect .
+    RUNS=12
+    loops kinds "tensors in/good-packed.safetensors --no_plots" -- tensors in \
+        --no_plots --no_html --dims none --formats none $to
+    loops against "trace --compare a.json a.json" -- \
+        trace --compare a.json b.json $to
+    loops merge "merge first.state --no_plots" -- \
+        merge in.state first.state --no_plots --no_html $to
+    # its state is in the older result, and is made from there on
+    loops kept "tensors first --no_plots --state older/kept.state" -- \
+        tensors first in --no_plots --no_html --state out/kept.state $to
+    loops kept_traces "trace a.json --no_plots --state older/kept.state" -- \
+        trace a.json b.json --no_plots --no_html --state out/kept.state $to
+    loops config "replay step0 --no_plots" -- replay step0 --no_plots \
+        --no_html --config config.json $to
 }
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

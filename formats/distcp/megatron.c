@@ -163,6 +163,7 @@ struct reading {
     size_t layer_count, layer_room;
     int64_t tensors, stages; /* ranks of either kind                       */
     bool *there;             /* [stages]                                   */
+    struct tp_error refused; /* why a file was not read by the system      */
     struct tp_error *err;
 };
 
@@ -234,8 +235,28 @@ static enum tp_status note_part(struct reading *r, size_t member, size_t place,
     return status;
 }
 
+/* Whether the system, which may do so the next time, did not give all of a
+ * file; the first such file is kept. */
+static bool is_refused(struct reading *r, size_t member,
+                       const struct tp_error *opened)
+{
+    struct tp_error why = *opened;
+    for (const struct tp_skip *skip = r->unit->item.skips;
+         opened->code == TP_OK && skip && why.code == TP_OK; skip = skip->next)
+        if (skip->code == TP_E_IO || skip->code == TP_E_CHANGED) {
+            tp_fail(&why, skip->code, skip->offset, "%s", skip->reason);
+            tp_while(&why, "reading %s",
+                     tp_file_set_name(r->unit->set, member));
+        }
+    if (why.code != TP_E_IO && why.code != TP_E_CHANGED)
+        return false;
+    if (r->refused.code == TP_OK)
+        r->refused = why;
+    return true;
+}
+
 /* A file that cannot be read is as one that is not there: who reads it by
- * itself says why. */
+ * itself says why, unless it can be read then. */
 static enum tp_status read_member(struct reading *r, size_t member)
 {
     int64_t tensor, stage, chunk;
@@ -245,9 +266,12 @@ static enum tp_status read_member(struct reading *r, size_t member)
         tp_unit_item_open(r->unit, member, 0, UINT64_MAX, &why);
     enum tp_status status =
         opened == TP_E_MEMORY ? tp_fail_memory(r->err) : TP_OK;
+    const bool refused = is_refused(r, member, &why);
     const struct tp_tensor_file *item = &r->unit->item;
     for (size_t i = 0;
-         opened == TP_OK && status == TP_OK && i < item->tensor_count; i++) {
+         opened == TP_OK && !refused && status == TP_OK &&
+         i < item->tensor_count;
+         i++) {
         const char *path = item->tensors[i].path;
         const size_t length = chunk_of(path, &chunk);
         if (!length)
@@ -256,7 +280,7 @@ static enum tp_status read_member(struct reading *r, size_t member)
         if (status == TP_OK)
             status = note_part(r, member, i, tensor, stage);
     }
-    if (opened == TP_OK)
+    if (opened == TP_OK && !refused)
         r->there[stage] = true;
     tp_unit_item_close(r->unit, member);
     return status;
@@ -511,7 +535,12 @@ static enum tp_status read_files(struct reading *r)
     bool all = count > 1;
     for (int64_t i = 0; status == TP_OK && i < r->stages; i++)
         all = all && r->there[i];
-    if (status == TP_OK && !all)
+    if (status == TP_OK && r->refused.code != TP_OK)
+        status = all ? tp_tensor_file_skip(r->unit->file, "", &r->refused,
+                                           r->err)
+                     : tp_fail(r->err, r->refused.code, r->refused.offset,
+                               "%s", r->refused.message);
+    else if (status == TP_OK && !all)
         status = tp_fail(r->err, TP_E_UNSUPPORTED, -1,
                          "there are not the files of several ranks here, or "
                          "not of each stage");

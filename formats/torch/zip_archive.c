@@ -147,10 +147,10 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
 static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
                                const char *what, struct tp_error *err)
 {
-    if (zip->input_error.code == TP_E_IO) {
+    if (zip->input_error.code != TP_OK) {
         if (err)
             *err = zip->input_error;
-        return TP_E_IO;
+        return zip->input_error.code;
     }
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return tp_fail_memory(err);
@@ -190,25 +190,30 @@ static void make_names_plain(unsigned char *p, size_t left)
     }
 }
 
-/* Makes zip->directory; false: there is none, or it cannot be read. */
-static bool change_directory(struct tp_zip *zip)
+/* Makes zip->directory; none where there is none in the file. */
+static enum tp_status change_directory(struct tp_zip *zip, struct tp_error *err)
 {
     uint64_t size = zip->range.directory_end - zip->range.directory;
     if (size == 0 || size > DIRECTORY_MAX)
-        return false;
+        return TP_OK;
     unsigned char *made = malloc((size_t)size);
-    if (!made || tp_bytes_read(&zip->bytes, zip->range.directory, made,
-                               (size_t)size, NULL) != TP_OK) {
+    enum tp_status status =
+        made ? tp_bytes_read(&zip->bytes, zip->range.directory, made,
+                             (size_t)size, err)
+             : tp_fail_memory(err);
+    if (status != TP_OK) {
         free(made);
-        return false;
+        return status;
     }
     make_names_plain(made, (size_t)size);
     zip->directory = made;
-    return true;
+    return TP_OK;
 }
 
 static void open_archive(struct tp_zip *zip, zip_error_t *error)
 {
+    zip_error_fini(error);
+    zip_error_init(error);
     zip_source_t *source = zip_source_function_create(source_call, zip, error);
     if (source)
         zip->archive = zip_open_from_source(source, ZIP_RDONLY, error);
@@ -233,13 +238,15 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes,
     zip_error_init(&error);
     enum tp_status status = TP_OK;
     open_archive(made, &error);
-    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_INCONS &&
-        change_directory(made)) {
-        zip_error_fini(&error);
-        zip_error_init(&error);
+    /* libzip says so, too, where memory ended for a moment */
+    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_NOZIP)
         open_archive(made, &error);
+    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_INCONS) {
+        status = change_directory(made, err);
+        if (made->directory)
+            open_archive(made, &error);
     }
-    if (!made->archive)
+    if (status == TP_OK && !made->archive)
         status =
             fail_zip(made, &error, "the zip directory cannot be read", err);
     zip_error_fini(&error);

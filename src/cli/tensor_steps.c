@@ -167,6 +167,8 @@ enum tp_status tp_tensor_judge(void *session, struct tp_error *err)
     if (status == TP_OK)
         status = tp_finding_series_make(&s->run, &s->monitor, &s->findings,
                                         &s->finding_series, err);
+    if (status == TP_OK)
+        status = tp_run_skip_again(&s->run, err);
     for (size_t i = 0; i < s->run.skipped_count; i++)
         s->frame.damaged |= s->run.skipped[i].damage;
     s->frame.worst = tp_findings_worst(&s->findings);

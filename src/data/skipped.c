@@ -28,7 +28,14 @@ static int compare_rows(const void *left, const void *right)
     return result ? result : tp_order_int64(a->offset, b->offset);
 }
 
-enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
+static void sort_from(struct tp_skipped_list *list, size_t first)
+{
+    if (list->count > first)
+        qsort(list->rows + first, list->count - first, sizeof *list->rows,
+              compare_rows);
+}
+
+enum tp_status tp_skipped_add_files(struct tp_skipped_list *list,
                                     const struct tp_found_list *found,
                                     struct tp_error *err)
 {
@@ -44,6 +51,16 @@ enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                            .damage = at->damage};
             status = add(list, &row, err);
         }
+    sort_from(list, before);
+    return status;
+}
+
+enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
+                                    const struct tp_found_list *found,
+                                    struct tp_error *err)
+{
+    const size_t before = list->count;
+    enum tp_status status = tp_skipped_add_files(list, found, err);
     for (size_t i = 0; i < found->problem_count && status == TP_OK; i++) {
         const struct tp_skipped row = {.file = "",
                                        .path = "",
@@ -52,9 +69,7 @@ enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                        .damage = true};
         status = add(list, &row, err);
     }
-    if (list->count > before)
-        qsort(list->rows + before, list->count - before, sizeof *list->rows,
-              compare_rows);
+    sort_from(list, before);
     return status;
 }
 

@@ -29,6 +29,11 @@ enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                     const struct tp_found_list *found,
                                     struct tp_error *err);
 
+/* The same without the folders. */
+enum tp_status tp_skipped_add_files(struct tp_skipped_list *list,
+                                    const struct tp_found_list *found,
+                                    struct tp_error *err);
+
 /* Releases the rows, not the texts; empty afterwards. */
 void tp_skipped_clear(struct tp_skipped_list *list);
 

@@ -149,6 +149,8 @@ static enum tp_status sweep_row(const struct tp_run *run,
         status = sweep_tensor(scanner, &file.tensors[row->place], result, sweep,
                               err);
     if (status == TP_OK)
+        status = tp_row_file_unchanged(run, row, &file, err);
+    if (status == TP_OK)
         tp_memo_put(run, &key, numbers, bytes);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
@@ -180,11 +182,11 @@ static bool add_sweep(struct tp_quant *quant, struct tp_run *run,
         return true;
     }
     free(numbers);
-    if (status != TP_E_MEMORY && status != TP_E_INTERRUPTED)
-        tp_run_note(run,
-                    "%s: what other scales would do to it is not known: %s",
-                    run->rows[row].file, why.message);
-    return status != TP_E_MEMORY;
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
+        return status != TP_E_MEMORY;
+    tp_run_note(run, "%s: what other scales would do to it is not known: %s",
+                run->rows[row].file, why.message);
+    return tp_row_file_failed(run, &run->rows[row], &why, NULL) == TP_OK;
 }
 
 enum tp_status tp_quant_sweeps_make(struct tp_quant *quant, struct tp_run *run,

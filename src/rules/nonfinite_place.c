@@ -36,6 +36,8 @@ static enum tp_status read_row(struct tp_readers *readers,
         if (status != TP_OK)
             tp_error_in_file(err, row->file);
     }
+    if (status == TP_OK)
+        status = tp_row_file_unchanged(run, row, &file, err);
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
     return status;
@@ -120,7 +122,7 @@ static enum tp_status place(struct tp_readers *readers, struct tp_run *run,
     } else {
         tp_run_note(run, "%s: where its %s are is not known: %s", row->file,
                     row->counts.nan > 0 ? "NaN" : "Inf", failure.message);
-        status = TP_OK;
+        status = tp_row_file_failed(run, row, &failure, err);
     }
     tp_text_clear(&told);
     tp_text_clear(&text);

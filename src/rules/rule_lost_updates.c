@@ -211,10 +211,10 @@ static enum tp_status open_file(const struct tp_run *run,
 {
     if (*source == row->source)
         return TP_OK;
-    if (*source != SIZE_MAX)
-        tp_tensor_file_close(file);
-    *source = row->source;
-    return tp_row_file_open(run, row, file, err);
+    tp_tensor_file_close(file);
+    enum tp_status status = tp_row_file_open(run, row, file, err);
+    *source = status == TP_OK ? row->source : SIZE_MAX;
+    return status;
 }
 
 static double share_of(const struct lost_counts *counts, bool wide)
@@ -255,6 +255,10 @@ static enum tp_status count_pair(struct reading *r, const struct pair *pair,
         status = tp_pair_view_make(x, y, &view, err);
     if (status == TP_OK)
         status = tp_pair_read(&r->readers, 0, &view, &use, err);
+    if (status == TP_OK)
+        status = tp_row_file_unchanged(r->run, pair->from, &r->from, err);
+    if (status == TP_OK)
+        status = tp_row_file_unchanged(r->run, pair->to, &r->to, err);
     if (status != TP_OK)
         return status;
     *counts = state.counts;
@@ -337,6 +341,19 @@ static enum tp_status tell(const struct tp_rule_input *input,
     return TP_OK;
 }
 
+/* A pair that cannot be read again is left out, and named. */
+static enum tp_status keep_problem(const struct reading *r,
+                                   const struct pair *pair,
+                                   struct tp_error *why, struct tp_error *err)
+{
+    const char *from = r->run->files.files[pair->from->source].path;
+    const bool of_from = !strcmp(why->file, from);
+    if (!of_from)
+        tp_while(why, "comparing it with %s", from);
+    return tp_row_file_failed(r->run, of_from ? pair->from : pair->to, why,
+                              err);
+}
+
 static enum tp_status read_all(struct reading *r,
                                const struct tp_rule_input *input,
                                const struct pair *pairs, size_t count,
@@ -351,9 +368,8 @@ static enum tp_status read_all(struct reading *r,
         status = read_pair(r, &pairs[i], &why);
         if (status == TP_E_INTERRUPTED || status == TP_E_MEMORY)
             *err = why;
-        else
-            status = TP_OK; /* what cannot be read again was read before:
-                               files change under us, and others remain */
+        else if (status != TP_OK)
+            status = keep_problem(r, &pairs[i], &why, err);
     }
     tp_readers_clear(&r->readers);
     return status;

@@ -144,6 +144,12 @@ static void measure_pair(struct measurer *m, struct tp_pair *pair,
     enum tp_status status = view_pair(m->run, pair, files, &view, &err);
     if (status == TP_OK)
         status = tp_pair_scan(&m->readers, worker, &view, &scale, &sums, &err);
+    if (status == TP_OK)
+        status =
+            tp_row_file_unchanged(m->run, &rows[pair->x], &files->x, &err);
+    if (status == TP_OK && !files->same)
+        status =
+            tp_row_file_unchanged(m->run, &rows[pair->y], &files->y, &err);
     if (status != TP_OK) {
         keep_error(m, pair, &err);
         return;

@@ -106,6 +106,17 @@ enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
     return TP_OK;
 }
 
+enum tp_status tp_run_skip_again(struct tp_run *run, struct tp_error *err)
+{
+    struct tp_skipped_list list = {.rows = run->skipped,
+                                   .count = run->skipped_count,
+                                   .capacity = run->skipped_count};
+    enum tp_status status = tp_skipped_add_files(&list, &run->files, err);
+    run->skipped = list.rows;
+    run->skipped_count = list.count;
+    return status;
+}
+
 void tp_run_clear(struct tp_run *run)
 {
     tp_arena_clear(&run->arena);

@@ -113,6 +113,9 @@ enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err);
 enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
                            const char *reason, struct tp_error *err);
 
+/* Adds skipped rows, as above, for the problems of the run's files. */
+enum tp_status tp_run_skip_again(struct tp_run *run, struct tp_error *err);
+
 /* Releases everything a run owns; it is empty afterwards. */
 void tp_run_clear(struct tp_run *run);
 

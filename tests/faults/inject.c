@@ -60,6 +60,7 @@ static int open_named(const char *variable, int how)
     return path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666) : -1;
 }
 
+#ifndef SANITIZED
 static void on_crash(int number)
 {
     armed = 0;
@@ -67,6 +68,7 @@ static void on_crash(int number)
     signal(number, SIG_DFL);
     raise(number);
 }
+#endif
 
 static int fails(enum kind kind, int error)
 {
@@ -87,7 +89,7 @@ static int fails(enum kind kind, int error)
 __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("FAULT_KIND"), *number = getenv("FAULT_AT");
-#ifndef SANITIZED
+#ifndef SANITIZED /* which sees crashes itself */
     void *frames[4];
     backtrace(frames, 4); /* loads what it needs */
 #endif
@@ -96,12 +98,14 @@ __attribute__((constructor)) static void begin(void)
     show = getenv("FAULT_SHOW") != NULL;
     count_file = open_named("FAULT_COUNT", O_TRUNC);
     trace_file = open_named("FAULT_TRACE", O_APPEND);
+#ifndef SANITIZED
     if (trace_file >= 0) {
         signal(SIGSEGV, on_crash);
         signal(SIGBUS, on_crash);
         signal(SIGABRT, on_crash);
         signal(SIGFPE, on_crash);
     }
+#endif
     unsetenv("LD_PRELOAD");
     self = getpid();
     calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE,
