@@ -22,7 +22,7 @@ if is_sanitized; then
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/tp-faults.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
-printf 'leak:%s\n' libhdf5 > "$work/leaks" # of libraries
+printf 'leak:%s\n' libhdf5 libzip > "$work/leaks" # what libraries lose
 export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
 # shellcheck disable=SC2086 # CC may be "ccache gcc"
 ${CC:-cc} -O1 $sanitized -shared -fPIC -o "$work/inject.so" \
