@@ -143,8 +143,9 @@ enum tp_status tp_found_numbered(const char *stem, struct tp_found_list *list,
                                  struct tp_error *err);
 
 /*
- * Whether a file is as it was found, as far as size and time tell: TP_E_CHANGED.
- * One that is not there any more, or of which nothing is known, is.
+ * Whether a file is as it was found, as far as size and time tell:
+ * TP_E_CHANGED. One that is not there any more, or of which nothing is known,
+ * is.
  */
 enum tp_status tp_found_unchanged(const struct tp_found *found,
                                   struct tp_error *err);

@@ -17,25 +17,18 @@
 
 #include "base/order.h"
 #include "base/search.h"
+#include "compare/content_open.h"
 #include "data/tensor_axes.h"
 #include "formats/reader.h"
 
 enum {
     PIECE = 16 << 10, /* elements at a time                                */
     TILE = 128,       /* a square of them is a piece                       */
-    FILES = 8,        /* open at a time                                    */
     ROWS = 1 << 18    /* of a side: 24 bytes each are kept                 */
 };
 
-struct open_file {
-    struct tp_found *found; /* NULL: none                                  */
-    uint64_t used;          /* when, to close the oldest                   */
-    struct tp_tensor_file file;
-};
-
 struct tp_content_checker {
-    struct open_file files[FILES];
-    uint64_t clock;
+    struct tp_content_files files;
     enum tp_dtype dtype; /* in which elements are compared                 */
     unsigned char raw[2][PIECE * 16]; /* complex128                        */
     uint64_t codes[2][PIECE * 2];
@@ -49,88 +42,29 @@ struct tp_content_checker *tp_content_checker_new(void)
 
 void tp_content_checker_free(struct tp_content_checker *checker)
 {
-    for (int i = 0; checker && i < FILES; i++) {
-        if (checker->files[i].found)
-            tp_tensor_file_close(&checker->files[i].file);
-        tp_arena_clear(&checker->files[i].file.arena);
-    }
+    if (checker)
+        tp_content_files_close(&checker->files);
     free(checker);
 }
 
-/* --- files ---------------------------------------------------------------- */
-
-static enum tp_status open_file(struct tp_content_checker *c,
-                                struct tp_found *found,
-                                struct tp_tensor_file **file,
-                                struct tp_error *err)
-{
-    struct open_file *oldest = &c->files[0];
-    for (int i = 0; i < FILES; i++) {
-        struct open_file *its = &c->files[i];
-        if (its->found == found) {
-            its->used = ++c->clock;
-            *file = &its->file;
-            return TP_OK;
-        }
-        if (its->used < oldest->used)
-            oldest = its;
-    }
-    if (oldest->found)
-        tp_tensor_file_close(&oldest->file);
-    oldest->found = NULL;
-    enum tp_status status =
-        tp_tensor_file_open_found(found, &oldest->file, err);
-    if (status != TP_OK) {
-        status =
-            tp_tensor_file_end_found(found, "", &oldest->file, status, err);
-        tp_error_in_file(err, found->path);
-        return status;
-    }
-    oldest->found = found;
-    oldest->used = ++c->clock;
-    *file = &oldest->file;
-    return TP_OK;
-}
-/* Copies what a file says of a tensor; the file stays open until FILES others
- * were. */
-static enum tp_status fetch(struct tp_content_checker *c,
-                            const struct tp_content_tensor *its,
-                            struct tp_tensor *tensor, struct tp_error *err)
-{
-    struct tp_tensor_file *file = NULL;
-    enum tp_status status = open_file(c, its->file, &file, err);
-    if (status != TP_OK)
-        return status;
-    const struct tp_tensor *found = tp_content_tensor_in(its, file);
-    if (!found)
-        return tp_fail(err, TP_E_CHANGED, -1,
-                       "the file was changed while it was read");
-    *tensor = *found;
-    return TP_OK;
-}
-
-enum tp_status tp_content_check_end(struct tp_content_checker *c,
+enum tp_status tp_content_check_end(struct tp_content_checker *checker,
                                     const struct tp_content_tensor *left,
                                     const struct tp_content_tensor *right,
                                     enum tp_status status,
                                     struct tp_error *err)
 {
-    for (int i = 0; i < FILES && status != TP_E_MEMORY; i++) {
-        struct open_file *its = &c->files[i];
-        struct tp_error own = {.code = TP_OK};
-        if (!its->found || tp_tensor_file_unchanged(&its->file, &own) == TP_OK)
-            continue;
-        status = tp_tensor_file_end_found(its->found, "", &its->file, own.code,
-                                          &own);
-        *err = own;
-        tp_error_in_file(err, its->found->path);
-        its->found = NULL;
-    }
-    if (status == TP_OK || status == TP_E_MEMORY || *err->file)
+    struct tp_error own = {.code = TP_OK};
+    if (status == TP_E_MEMORY)
         return status;
+    const enum tp_status files =
+        tp_content_files_unchanged(&checker->files, &own);
+    if (files != TP_OK)
+        *err = own;
+    if (files != TP_OK || status == TP_OK || *err->file)
+        return files != TP_OK ? files : status;
     tp_while(err, "comparing it with %s", right->file->path);
-    const struct tp_error why = *err;
-    return tp_found_fail(left->file, left->key, &why, err) == TP_OK
+    own = *err;
+    return tp_found_fail(left->file, left->key, &own, err) == TP_OK
                ? status
                : TP_E_MEMORY;
 }
@@ -209,7 +143,7 @@ static enum tp_status compare_lists(struct tp_content_checker *c,
         for (int i = 0; i < 2 && status == TP_OK; i++) {
             const struct tp_content_tensor *its = lists[i].tensors[index[i]];
             some = its->numel - at[i] < some ? its->numel - at[i] : some;
-            status = fetch(c, its, &tensors[i], err);
+            status = tp_content_fetch(&c->files, its, &tensors[i], err);
         }
         const struct strand strands[2] = {{&tensors[0], at[0]},
                                           {&tensors[1], at[1]}};
@@ -297,9 +231,10 @@ static enum tp_status check_permuted(struct tp_content_checker *c,
     static const int factorial[TP_CONTENT_AXES + 1] = {1, 1, 2, 6, 24};
     struct tp_tensor left, right, both[2];
     struct tp_tensor_axes axes[2], turned;
-    enum tp_status status = fetch(c, lists[0].tensors[0], &left, err);
+    enum tp_status status =
+        tp_content_fetch(&c->files, lists[0].tensors[0], &left, err);
     if (status == TP_OK)
-        status = fetch(c, lists[1].tensors[0], &right, err);
+        status = tp_content_fetch(&c->files, lists[1].tensors[0], &right, err);
     if (status != TP_OK)
         return status;
     tp_tensor_squeeze(&left, &axes[0]);
@@ -365,7 +300,8 @@ static enum tp_status check_range(struct tp_content_checker *c,
         first[i] = range->at;
         while (first[i] >= lists[i].tensors[index]->shape[axis])
             first[i] -= lists[i].tensors[index++]->shape[axis];
-        status = fetch(c, lists[i].tensors[index], &tensors[i], err);
+        status = tp_content_fetch(&c->files, lists[i].tensors[index],
+                                  &tensors[i], err);
         if (status == TP_OK &&
             tensors[i].shape[axis] - first[i] < range->length)
             range->length = tensors[i].shape[axis] - first[i];
@@ -487,7 +423,7 @@ static enum tp_status list_rows(struct tp_content_checker *c,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < list->count && status == TP_OK; i++) {
         struct tp_tensor tensor;
-        status = fetch(c, list->tensors[i], &tensor, err);
+        status = tp_content_fetch(&c->files, list->tensors[i], &tensor, err);
         if (status == TP_OK)
             status = digest_rows(c, &tensor, length, rows + at, err);
         at += (size_t)(list->tensors[i]->numel / length);
@@ -634,9 +570,10 @@ enum tp_status tp_content_distance(struct tp_content_checker *checker,
 {
     struct tp_tensor tensors[2];
     struct sums sums = {.broken = false};
-    enum tp_status status = fetch(checker, left, &tensors[0], err);
+    enum tp_status status =
+        tp_content_fetch(&checker->files, left, &tensors[0], err);
     if (status == TP_OK)
-        status = fetch(checker, right, &tensors[1], err);
+        status = tp_content_fetch(&checker->files, right, &tensors[1], err);
     if (status != TP_OK)
         return status;
     const enum tp_dtype reals[2] = {tp_dtype_info(left->dtype)->real,

@@ -68,7 +68,8 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
                          ? source->problem
                          : tp_dump_finding_text(
                                findings, "%s at byte %" PRId64 " of %" PRIu64,
-                               source->problem, source->offset, source->file->size);
+                               source->problem, source->offset,
+                               source->file->size);
     finding->evidence = tp_dump_finding_text(
         findings, "%s/%s: %s%s", place->directory,
         tp_dump_source_name(place, json),
