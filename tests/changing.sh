@@ -55,8 +55,8 @@ words()
 
 # What says in a table why a file was not read.
 reasons='(became|is) (shorter|longer)|written to|removed or replaced|error
-|Stale file|ends at byte|ends too early|not JSON|cut|broken|CRC|not UTF|No such file
-|not a torch file'
+|Stale file|ends at byte|ends too early|not JSON|cut|broken|CRC|not UTF
+|No such file|not a torch file'
 reasons=${reasons//$'\n'/}
 
 # tables: what the tables in `out` hold, or, where there are none, what was

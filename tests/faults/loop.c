@@ -494,7 +494,7 @@ int main(int argc, char **argv)
         copy_tree("older", "out");
         int status = run(command, kind, at, on);
         enum verdict verdict = judge(status, good_status);
-        if (verdict == FOUND)
+        if (verdict == FOUND && !is_of_hdf5(verdict, status))
             verdict = look_again(command, kind, at, on, good_status);
         if (is_of_hdf5(verdict, status)) {
             verdict = LIBRARY;
