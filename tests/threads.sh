@@ -38,6 +38,9 @@ for round in 1 2 3; do
     }
 done
 "$work/racing" > "$work/out" 2>&1
-grep -q 'data race' "$work/out" || { echo "FAIL: the race was not found"; failed=1; }
+grep -q 'data race' "$work/out" || {
+    echo "FAIL: the race was not found"
+    failed=1
+}
 [ $failed = 0 ] && echo "4 passed, 0 failed, 0 skipped"
 exit $failed
