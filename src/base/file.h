@@ -159,6 +159,9 @@ enum tp_status tp_found_fail(struct tp_found *found, const char *path,
  * give them: files, what is in files, folders. */
 size_t tp_found_damage(const struct tp_found_list *list);
 
+/* The first file of a list that has a problem; NULL: none has. */
+const struct tp_found *tp_found_first_bad(const struct tp_found_list *list);
+
 /* The number of a path in a sorted list; `count`: it is not there. */
 size_t tp_found_index(const struct tp_found_list *list, const char *path);
 

@@ -439,6 +439,14 @@ size_t tp_found_damage(const struct tp_found_list *list)
     return count;
 }
 
+const struct tp_found *tp_found_first_bad(const struct tp_found_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i].problems)
+            return &list->files[i];
+    return NULL;
+}
+
 static void clear_problems(struct tp_found *found)
 {
     for (struct tp_found_problem *at = found->problems, *next; at; at = next) {

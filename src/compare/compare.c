@@ -265,11 +265,15 @@ static enum tp_status check_calls(const struct tp_comparison *comparison,
     const size_t b = calls_of(&comparison->b.dump);
     if (a && b)
         return TP_OK;
+    const struct tp_found *bad = tp_found_first_bad(
+        a ? &comparison->b.dump.found : &comparison->a.dump.found);
     return tp_fail(err, TP_E_NOT_FOUND, -1,
-                   "%s%s%s has no calls: is its dump.json whole? --recover "
-                   "takes them from the names of files",
+                   "%s%s%s has no calls%s%s%s%s%s: is its dump.json whole? "
+                   "--recover takes them from the names of files",
                    a ? "" : options->a, a || b ? "" : ", and so ",
-                   b ? "" : options->b);
+                   b ? "" : options->b, bad ? " (" : "", bad ? bad->path : "",
+                   bad ? ": " : "", bad ? bad->problems->reason : "",
+                   bad ? ")" : "");
 }
 
 static enum tp_status check_names(const struct tp_comparison *comparison,

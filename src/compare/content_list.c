@@ -230,11 +230,8 @@ static enum tp_status fail_empty(const struct tp_content_wish *wish,
                                  const struct tp_content_side *side,
                                  struct tp_error *err)
 {
-    const struct tp_found *file = side->found.files;
-    const struct tp_found *end = file + side->found.count;
-    while (file < end && !file->problems)
-        file++;
-    return file < end
+    const struct tp_found *file = tp_found_first_bad(&side->found);
+    return file
                ? tp_fail(err, TP_E_NOT_FOUND, -1,
                          "%s has no tensor that could be read; not read: %s: "
                          "%s",

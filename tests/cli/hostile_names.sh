@@ -66,15 +66,18 @@ quoted()
             { printf "%c", $1 + 0 }'
 }
 
-mkdir -p files st traces dump/step0/proc0 dump2/step0/proc0 py
+mkdir -p files st traces dump/step0/proc0 dump2/step0/proc0 py cut \
+    dump3/step0/proc0/dump_tensor_data
 some_logs d 50
 set -- d/*
-tensors='' events='' items='' at=0
+tensors='' events='' items='' calls='' at=0
 while IFS= read -r coded; do
     name=$(printf '%bx' "$coded") name=${name%x} text=$(quoted "$coded")
     file=${name//\//_}
     cp "${!#}" "files/${file}_$at.pt" &&
         cp "$1" "files/$(basename "$1" .pt)$file.pt" || exit 98
+    head -c 300 "$1" > "cut/${file}_$at.pt"
+    head -c 300 "$1" > "dump3/step0/proc0/dump_tensor_data/$file.pt"
     shift
     printf 'def f(x):\n    """%s"""\n    return x.half().sum()\n' "$text" \
         > "py/${file}_$at.py"
@@ -94,6 +97,10 @@ $at,\"$text\":\"$text\"}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k$text\",\
 \"Min\":0.0,\"Mean\":0.5,\"Norm\":NUMBER,\"requires_grad\":false}],\
 \"input_kwargs\":{},\"output\":[]}"
         done
+        calls="$calls,\"Functional.$text.0.forward\":{\"input_args\":[{\
+\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[2],\
+\"Max\":$at,\"Min\":0.0,\"Mean\":0.5,\"Norm\":2.5,\"requires_grad\":false,\
+\"data_name\":\"$text.pt\"}],\"input_kwargs\":{},\"output\":[]}"
         at=$((at + 1))
     fi
 done < <(names)
@@ -112,6 +119,8 @@ for step in 1 2; do
     echo '{}' > $folder/stack.json
     echo '{}' > $folder/construct.json
 done
+printf '{"task":"tensor","level":"L1","framework":"pytorch",
+"dump_data_dir":"x","data":{%s}}' "${calls#,}" > dump3/step0/proc0/dump.json
 names | while IFS= read -r coded; do
     printf '%s: %b\n' "$(quoted "$coded")" "$coded"
 done > map.yaml
@@ -133,6 +142,13 @@ run dump dump dump/step0 --output_dir o_dump
 run compare compare dump/step0 dump2/step0 --output_dir o_compare
 run mapped compare dump/step0 dump2/step0 --output_dir o_mapped \
     --map map.yaml
+cp st/model.safetensors cut
+run content compare cut files --match content --output_dir o_content
+run cut dump dump3 --output_dir o_cut
+run json dump dump3 --output_dir o_json --format json
+run autodiff compare dump3 dump3 --autodiff --output_dir o_autodiff
+run replay replay dump3 --output_dir o_replay
+run page check py --output_dir o_page
 run check check py
 run sarif check py --format sarif
 run inspect inspect files st
@@ -148,6 +164,8 @@ while IFS= read -r file; do
     iconv -f utf-8 -t utf-8 "$file" > /dev/null 2>&1 || echo "no UTF-8: $file"
     # what was read is unchanged in there
     [ "$file" = ./o_trace.json ] && continue
+    # msprobe ends its lines so
+    [ "$file" = ./o_replay/free_benchmark.csv ] && sed -i 's/\r$//' "$file"
     [ "$(LC_ALL=C tr -cd '\000-\010\013-\037\177' < "$file" | wc -c)" = 0 ] ||
         echo "control: $file"
     LC_ALL=C grep -q "$unseen" "$file" && echo "turned or hidden: $file"
@@ -206,7 +224,8 @@ if command -v h5dump > /dev/null; then
 fi
 # JSON is JSON.
 if command -v jq > /dev/null; then
-    find . -path './o_*' -name '*.json' -o -name sarif.stdout |
+    find . -path './o_*' -name '*.json' -o -name sarif.stdout \
+        -o -name json.stdout |
         while IFS= read -r file; do jq -e . "$file" > /dev/null ||
             echo "no JSON: $file"; done
 fi
