@@ -548,24 +548,33 @@ enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
                : status;
 }
 
-/* What became of a reading of a file that may be another than it was. */
-static enum tp_status judge(const struct tp_found *found, enum tp_status status,
-                            struct tp_error *err)
+/* Whether an open file is the one that was read before; where it could not be
+ * opened, whether it is there. */
+static enum tp_status meet(struct tp_found *found,
+                           const struct tp_tensor_file *file,
+                           enum tp_status opened, struct tp_error *err)
+{
+    if (opened != TP_OK && found->read == 0)
+        return TP_OK; /* nothing of it was read */
+    if (opened != TP_OK)
+        return tp_found_look(found, err);
+    return file->bytes.modified == 0
+               ? TP_OK /* a name that stands for several files */
+               : tp_found_meet(found, file->bytes.size, file->bytes.modified,
+                               err);
+}
+
+enum tp_status tp_tensor_file_open_found(struct tp_found *found,
+                                         struct tp_tensor_file *file,
+                                         struct tp_error *err)
 {
     struct tp_error own = {.code = TP_OK};
-    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED ||
-        status == TP_E_CHANGED || tp_found_unchanged(found, &own) == TP_OK)
+    const enum tp_status status = tp_tensor_file_open(found->path, file, err);
+    if (status == TP_E_MEMORY || meet(found, file, status, &own) == TP_OK)
         return status;
     if (err)
         *err = own;
     return TP_E_CHANGED;
-}
-
-enum tp_status tp_tensor_file_open_found(const struct tp_found *found,
-                                         struct tp_tensor_file *file,
-                                         struct tp_error *err)
-{
-    return judge(found, tp_tensor_file_open(found->path, file, err), err);
 }
 
 enum tp_status tp_tensor_file_end_found(struct tp_found *found,
@@ -574,9 +583,13 @@ enum tp_status tp_tensor_file_end_found(struct tp_found *found,
                                         enum tp_status status,
                                         struct tp_error *err)
 {
-    if (status == TP_OK)
-        status = tp_tensor_file_unchanged(file, err);
-    status = judge(found, status, err);
+    struct tp_error own = {.code = TP_OK};
+    if (status != TP_E_MEMORY && status != TP_E_INTERRUPTED &&
+        status != TP_E_CHANGED && file->format &&
+        tp_tensor_file_unchanged(file, &own) != TP_OK) {
+        status = own.code; /* which may be why reading failed */
+        *err = own;
+    }
     tp_tensor_file_close(file);
     if (status == TP_OK || status == TP_E_MEMORY ||
         status == TP_E_INTERRUPTED)

@@ -70,17 +70,18 @@ enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
 
 /*
  * A file that was found and is read now, maybe not for the first time: opens
- * it as tp_tensor_file_open does. TP_E_CHANGED: it is another than it was.
+ * it as tp_tensor_file_open does. TP_E_CHANGED: it is another than it was the
+ * first time.
  */
-enum tp_status tp_tensor_file_open_found(const struct tp_found *found,
+enum tp_status tp_tensor_file_open_found(struct tp_found *found,
                                          struct tp_tensor_file *file,
                                          struct tp_error *err);
 
 /*
  * Closes one that tp_tensor_file_open_found opened, or could not, and from
- * which something was read with `status`: whether that can be kept. Why not is
- * a problem of `found`, about `path` in it. TP_E_CHANGED also where reading
- * failed since it changed.
+ * which something was read with `status`, which *err words if it failed:
+ * whether what was read counts. Why not is a problem of `found`, about `path`
+ * in it. TP_E_CHANGED also where reading failed since the file changed.
  */
 enum tp_status tp_tensor_file_end_found(struct tp_found *found,
                                         const char *path,

@@ -40,13 +40,12 @@ fail()
 
 words()
 {
+    local bad='not JSON|broken|cut'
     case $1 in
-    shorter)
-        echo '(became|is) shorter|ends at byte|ends too early|not JSON|cut'
-        ;;
-    longer) echo '(became|is) longer' ;;
-    written) echo 'written to|not JSON|broken|CRC|not UTF|is not' ;;
-    replaced) echo '(removed|written to) or replaced|is shorter' ;;
+    shorter) echo "became shorter|is another|ends (at byte|too early)|$bad" ;;
+    longer) echo 'became longer|is another' ;;
+    written) echo "written to|is another|CRC|not UTF|is not|$bad" ;;
+    replaced) echo 'removed or replaced|is another' ;;
     vanished) echo 'removed or replaced' ;;
     EIO) echo 'Input/output error' ;;
     ESTALE) echo 'Stale file handle' ;;
@@ -54,7 +53,7 @@ words()
 }
 
 # What says in a table why a file was not read.
-reasons='(became|is) (shorter|longer)|written to|removed or replaced|error
+reasons='became (shorter|longer)|is another|written to|removed or replaced|error
 |Stale file|ends at byte|ends too early|not JSON|cut|broken|CRC|not UTF
 |No such file|not a torch file'
 reasons=${reasons//$'\n'/}

@@ -214,6 +214,7 @@ static void open_archive(struct tp_zip *zip, zip_error_t *error)
 {
     zip_error_fini(error);
     zip_error_init(error);
+    zip->input_error.code = TP_OK;
     zip_source_t *source = zip_source_function_create(source_call, zip, error);
     if (source)
         zip->archive = zip_open_from_source(source, ZIP_RDONLY, error);

@@ -101,6 +101,7 @@ struct tp_found {
     uint64_t size;    /* bytes                                     */
     int64_t modified; /* ns since 1970; 0: not known               */
     struct tp_found_problem *problems; /* owned; in any order */
+    uint64_t read; /* what it was when it was first read; 0: it was not    */
 };
 
 struct tp_found_seen; /* which files and directories were met, find.c */
@@ -143,21 +144,24 @@ enum tp_status tp_found_numbered(const char *stem, struct tp_found_list *list,
                                  struct tp_error *err);
 
 /*
- * Whether a file is as it was found, as far as size and time tell:
- * TP_E_CHANGED. One that is not there any more, or of which nothing is known,
- * is.
+ * Whether a file of this size and time is the one that was read before; the
+ * first one is. TP_E_CHANGED, and from then on, once that is kept as below. Any
+ * number of threads.
  */
-enum tp_status tp_found_unchanged(const struct tp_found *found,
-                                  struct tp_error *err);
+enum tp_status tp_found_meet(struct tp_found *found, uint64_t size,
+                             int64_t modified, struct tp_error *err);
+
+/* The same of the file that has the path now; TP_OK where none has. */
+enum tp_status tp_found_look(struct tp_found *found, struct tp_error *err);
 
 /* Keeps why a file, or something in it (`path`, "": all of it), could not be
- * read, once. Any number of threads. TP_E_MEMORY. */
+ * read. Any number of threads. TP_E_MEMORY. */
 enum tp_status tp_found_fail(struct tp_found *found, const char *path,
                              const struct tp_error *why, struct tp_error *err);
 
-/* How many things could not be read as they are damaged, or the system did not
- * give them: files, what is in files, folders. */
-size_t tp_found_damage(const struct tp_found_list *list);
+/* Whether something of a list could not be read as it is damaged, or the system
+ * did not give it: files, what is in files, folders. */
+bool tp_found_damaged(const struct tp_found_list *list);
 
 /* The first file of a list that has a problem; NULL: none has. */
 const struct tp_found *tp_found_first_bad(const struct tp_found_list *list);

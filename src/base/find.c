@@ -14,7 +14,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,35 +371,38 @@ size_t tp_found_index(const struct tp_found_list *list, const char *path)
 
 /* --- what is wrong with them ---------------------------------------------- */
 
-enum tp_status tp_found_unchanged(const struct tp_found *found,
-                                  struct tp_error *err)
+/* States that are met are odd. */
+enum { NO_STATE = 2 };
+
+enum tp_status tp_found_meet(struct tp_found *found, uint64_t size,
+                             int64_t modified, struct tp_error *err)
 {
-    struct stat info;
-    if (found->modified == 0 || stat(found->path, &info) != 0)
-        return TP_OK;
-    const uint64_t size = (uint64_t)info.st_size;
-    if (size != found->size)
-        return tp_fail(err, TP_E_CHANGED,
-                       (int64_t)(size < found->size ? size : found->size),
-                       "the file is %s than when it was found, %" PRIu64
-                       " bytes instead of %" PRIu64,
-                       size < found->size ? "shorter" : "longer", size,
-                       found->size);
-    return tp_file_modified(&info) == found->modified
+    uint64_t known = 0;
+    const uint64_t state =
+        (size * 0x9e3779b97f4a7c15u ^ (uint64_t)modified) | 1; /* not 0 */
+    return __atomic_compare_exchange_n(&found->read, &known, state, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+                   known == state
                ? TP_OK
                : tp_fail(err, TP_E_CHANGED, -1,
-                         "the file was written to or replaced since it was "
-                         "found");
+                         "the file is another than when it was first read");
 }
 
-static bool is_known(const struct tp_found_problem *known, const char *path,
-                     const struct tp_error *why)
+enum tp_status tp_found_look(struct tp_found *found, struct tp_error *err)
 {
-    while (known && (known->offset != why->offset ||
-                     strcmp(known->path, path) != 0 ||
-                     strcmp(known->reason, why->message) != 0))
-        known = known->next;
-    return known;
+    struct stat info;
+    return stat(found->path, &info) != 0
+               ? TP_OK
+               : tp_found_meet(found, (uint64_t)info.st_size,
+                               tp_file_modified(&info), err);
+}
+
+static bool is_same(const struct tp_found_problem *problem, const char *path,
+                    const struct tp_error *why)
+{
+    return problem && problem->offset == why->offset &&
+           !strcmp(problem->path, path) &&
+           !strcmp(problem->reason, why->message);
 }
 
 enum tp_status tp_found_fail(struct tp_found *found, const char *path,
@@ -418,25 +420,27 @@ enum tp_status tp_found_fail(struct tp_found *found, const char *path,
         .path = made->reason + length};
     memcpy(made->reason, why->message, length);
     strcpy(made->reason + length, path);
-    do { /* none is taken out before all threads are done */
-        if (is_known(made->next, path, why)) {
-            free(made);
-            return TP_OK;
-        }
-    } while (!__atomic_compare_exchange_n(&found->problems, &made->next, made,
-                                          false, __ATOMIC_ACQ_REL,
-                                          __ATOMIC_ACQUIRE));
+    if (why->code == TP_E_CHANGED) /* no state is that which was read */
+        __atomic_store_n(&found->read, NO_STATE, __ATOMIC_RELAXED);
+    if (is_same(made->next, path, why)) { /* all the same ones go later */
+        free(made);
+        return TP_OK;
+    }
+    while (!__atomic_compare_exchange_n(&found->problems, &made->next, made,
+                                        false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+        continue;
     return TP_OK;
 }
 
-size_t tp_found_damage(const struct tp_found_list *list)
+bool tp_found_damaged(const struct tp_found_list *list)
 {
-    size_t count = list->problem_count;
-    for (size_t i = 0; i < list->count; i++)
+    bool damaged = list->problem_count > 0;
+    for (size_t i = 0; i < list->count && !damaged; i++)
         for (const struct tp_found_problem *at = list->files[i].problems; at;
              at = at->next)
-            count += at->damage;
-    return count;
+            damaged |= at->damage;
+    return damaged;
 }
 
 const struct tp_found *tp_found_first_bad(const struct tp_found_list *list)

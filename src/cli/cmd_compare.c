@@ -221,10 +221,9 @@ static enum tp_status list_skipped(struct session *s, struct tp_error *err)
 {
     const struct tp_found_list *a = &s->comparison.a.dump.found;
     const struct tp_found_list *b = &s->comparison.b.dump.found;
-    s->frame.damaged = tp_found_damage(a) + tp_found_damage(b) +
-                           s->comparison.a.damaged + s->comparison.b.damaged +
-                           s->comparison.counts.damaged >
-                       0;
+    s->frame.damaged = tp_found_damaged(a) || tp_found_damaged(b) ||
+                       s->comparison.a.damaged || s->comparison.b.damaged ||
+                       s->comparison.counts.damaged;
     enum tp_status status = tp_skipped_add_found(&s->skipped, a, err);
     return status == TP_OK ? tp_skipped_add_found(&s->skipped, b, err) : status;
 }

@@ -99,7 +99,7 @@ static enum tp_status write_results(void *session, struct tp_error *err)
         const struct tp_found_list *found = &s->content.sides[i].found;
         if (status == TP_OK)
             status = tp_skipped_add_found(&s->skipped, found, err);
-        s->frame.damaged |= tp_found_damage(found) > 0;
+        s->frame.damaged |= tp_found_damaged(found);
     }
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return status == TP_OK ? write_hdf5(s, err) : status;

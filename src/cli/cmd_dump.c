@@ -123,8 +123,9 @@ static enum tp_status read_dump(void *session, struct tp_error *err)
     if (status != TP_OK)
         return status;
     s->frame.damaged = tp_dump_findings_damage(&s->findings) ||
-                       tp_found_damage(&s->dump.found) ||
-                       tp_found_damage(&s->crc_dump.found);
+                       s->flow.unread.count || s->copies.unread.count ||
+                       tp_found_damaged(&s->dump.found) ||
+                       tp_found_damaged(&s->crc_dump.found);
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return tp_dump_tree_make(&s->dump, &s->findings, &s->tree, err);
 }

@@ -136,7 +136,7 @@ static enum tp_status replay(void *session, struct tp_error *err)
             tp_replay_findings_make(&s->dump, &s->results, &s->findings, err);
     if (status == TP_OK)
         status = tp_skipped_add_found(&s->skipped, &s->dump.found, err);
-    s->frame.damaged = tp_found_damage(&s->dump.found) ||
+    s->frame.damaged = tp_found_damaged(&s->dump.found) ||
                        s->results.counts.states[TP_REPLAY_UNREADABLE] > 0 ||
                        s->results.backward.states[TP_REPLAY_UNREADABLE] > 0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);

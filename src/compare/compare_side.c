@@ -364,13 +364,18 @@ static bool is_tensor_file(const char *path)
            !tp_dump_names(path);
 }
 
-/* Counts the json files that could not be read whole. */
+/* Counts the json files that could not be read whole; old versions of msprobe
+ * leave those empty that have nothing to tell. */
 static void count_sources(struct tp_compare_side *side)
 {
     const struct tp_dump *dump = &side->dump;
     for (size_t i = 0; i < dump->place_count; i++)
-        for (int k = 0; k < TP_DUMP_JSONS; k++)
-            side->damaged += dump->places[i].sources[k].status != TP_OK;
+        for (int k = 0; k < TP_DUMP_JSONS; k++) {
+            const struct tp_dump_source *source = &dump->places[i].sources[k];
+            const struct tp_found_problem *problem =
+                source->file ? source->file->problems : NULL;
+            side->damaged += problem && problem->damage;
+        }
 }
 
 static enum tp_status check_kind(const struct tp_dump *dump,

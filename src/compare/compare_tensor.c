@@ -133,15 +133,19 @@ static void set_row(const struct tp_difference_scan *scan, bool scalar,
     set_elements(&numbers, row);
 }
 
-/* A tensor of an open file that could not be read; of which file is not said
- * where two are compared. */
+/* A row that could not be compared, told of the tensor of A or of B. */
 static void fail_row(struct measurer *m, const struct job *job, int side,
-                     enum tp_status status, struct tp_error *why)
+                     const struct tp_error *why)
 {
-    keep_problem(m, job, status, why->message);
-    if (!row_of(m, job)->damaged || status == TP_E_MEMORY)
+    const struct tp_compare_pair *pair = &m->pairs[job->pair];
+    const struct tp_compare_line *row = row_of(m, job);
+    keep_problem(m, job, why->code, why->message);
+    if (!row->damaged || why->code == TP_E_MEMORY)
         return;
-    if (tp_found_fail(job->files[side], "", why, NULL) != TP_OK)
+    const char *name = (side ? tp_compare_row_b(pair, row)
+                             : tp_compare_row_a(pair, row))
+                           ->name;
+    if (tp_found_fail(job->files[side], name, why, NULL) != TP_OK)
         m->no_memory = true;
 }
 
@@ -155,9 +159,8 @@ static void measure_job(struct measurer *m, const struct job *job,
         tensor_of(tp_compare_row_a(pair, row), &files[0]),
         tensor_of(tp_compare_row_b(pair, row), &files[1])};
     if (!tensors[0] || !tensors[1]) {
-        const enum tp_status status =
-            tp_fail(&err, TP_E_DAMAGED, -1, "the file has no such tensor");
-        fail_row(m, job, tensors[0] ? 1 : 0, status, &err);
+        tp_fail(&err, TP_E_DAMAGED, -1, "the file has no such tensor");
+        fail_row(m, job, tensors[0] ? 1 : 0, &err);
         return;
     }
     if (tensors[0]->numel == 0)
@@ -166,13 +169,14 @@ static void measure_job(struct measurer *m, const struct job *job,
         tp_msprobe_set_all(TP_MSPROBE_SHAPES, row->metrics);
         return;
     }
-    const enum tp_status status = measure(m, tensors, worker, &err);
-    if (status == TP_OK) {
+    if (measure(m, tensors, worker, &err) == TP_OK) {
         set_row(&m->scans[worker], tensors[0]->ndim == 0, row);
         return;
     }
-    tp_while(&err, "comparing it with %s", job->files[1]->path);
-    fail_row(m, job, 0, status, &err);
+    const struct tp_error why = err; /* of which of the two is not known */
+    tp_fail(&err, why.code, why.offset, "not compared with %s: %s",
+            job->files[1]->path, why.message);
+    fail_row(m, job, 0, &err);
 }
 
 /* --- tasks ---------------------------------------------------------------- */
@@ -236,6 +240,9 @@ static void measure_task(void *context, size_t index, unsigned worker)
     measure_jobs(m, task, status[0] == TP_OK && status[1] == TP_OK, files,
                  worker);
     for (int i = 1; i >= 0; i--) { /* what is wrong with A is said */
+        if (status[i] == TP_E_UNSUPPORTED &&
+            !tp_text_ends_with(first->files[i]->path, ".npy"))
+            status[i] = errs[i].code = TP_E_DAMAGED; /* it holds a tensor */
         status[i] = tp_tensor_file_end_found(first->files[i], "", &files[i],
                                              status[i], &errs[i]);
         tp_arena_clear(&files[i].arena);

@@ -48,25 +48,17 @@ void tp_content_checker_free(struct tp_content_checker *checker)
 }
 
 enum tp_status tp_content_check_end(struct tp_content_checker *checker,
-                                    const struct tp_content_tensor *left,
-                                    const struct tp_content_tensor *right,
                                     enum tp_status status,
                                     struct tp_error *err)
 {
-    struct tp_error own = {.code = TP_OK};
+    struct tp_error own;
     if (status == TP_E_MEMORY)
         return status;
     const enum tp_status files =
         tp_content_files_unchanged(&checker->files, &own);
     if (files != TP_OK)
         *err = own;
-    if (files != TP_OK || status == TP_OK || *err->file)
-        return files != TP_OK ? files : status;
-    tp_while(err, "comparing it with %s", right->file->path);
-    own = *err;
-    return tp_found_fail(left->file, left->key, &own, err) == TP_OK
-               ? status
-               : TP_E_MEMORY;
+    return files != TP_OK ? files : status;
 }
 
 /* --- two walks ------------------------------------------------------------ */
@@ -86,8 +78,9 @@ static enum tp_status read_codes(struct tp_content_checker *c, int side,
     tp_walk_ordered(strand->tensor, &walk);
     enum tp_status status =
         tp_walk_read(&walk, strand->at, n, c->raw[side], c->scratch, err);
-    if (status == TP_OK)
-        tp_content_codes(info->real, c->dtype, c->raw[side], n * info->parts,
+    if (status != TP_OK)
+        return tp_content_unread(&c->files, strand->tensor, status, err);
+    tp_content_codes(info->real, c->dtype, c->raw[side], n * info->parts,
                          c->codes[side]);
     return status;
 }

@@ -62,14 +62,11 @@ enum tp_status tp_content_check_rows(struct tp_content_checker *checker,
                                      struct tp_error *err);
 
 /*
- * Ends what one or several of these gave for tensors of two sides, with
- * `status`, and *err: whether it counts. TP_E_CHANGED: a file is another by
- * now. What could not be read is a problem of its file; where only one of two
- * that were compared could not, of that of `left`, which says so.
+ * Ends what one or several of these gave with `status`, and *err: whether it
+ * counts. TP_E_CHANGED: a file is another by now. What could not be read is a
+ * problem of its file.
  */
 enum tp_status tp_content_check_end(struct tp_content_checker *checker,
-                                    const struct tp_content_tensor *left,
-                                    const struct tp_content_tensor *right,
                                     enum tp_status status,
                                     struct tp_error *err);
 

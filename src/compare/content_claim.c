@@ -245,11 +245,10 @@ static void check_task(void *context, size_t index, unsigned worker)
         claim->kind != TP_CONTENT_BY_ORDER)
         status = check_lists(m, checker, claim, true, &err);
     if (checker)
-        status = tp_content_check_end(
-            checker, tp_content_tensor_at(m, 0, *claim->match.items[0]),
-            tp_content_tensor_at(m, 1, *claim->match.items[1]), status, &err);
+        status = tp_content_check_end(checker, status, &err);
     if (status != TP_OK)
         claim->match.proof.how = TP_CONTENT_DIFFER;
+    claim->unread = status != TP_OK;
     if (status == TP_E_MEMORY)
         m->errors[worker] = err;
 }
@@ -280,6 +279,19 @@ enum tp_status tp_content_round_end(const struct tp_content_matcher *m,
     return TP_OK;
 }
 
+/* Of tensors that could be read once, but not again to be compared, nothing is
+ * claimed. */
+static void drop_unread(struct tp_content_matcher *m,
+                        const struct tp_content_claim *claim)
+{
+    const struct tp_content_match *match = &claim->match;
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < match->counts[side]; i++)
+            m->content->sides[side].tensors[match->items[side][i]].read =
+                false;
+    set_taken(m, match, false);
+}
+
 /* Compares all claims of a round, and keeps what is true. */
 enum tp_status tp_content_settle(struct tp_content_matcher *m,
                                  struct tp_error *err)
@@ -289,7 +301,9 @@ enum tp_status tp_content_settle(struct tp_content_matcher *m,
     status = tp_content_round_end(m, err);
     for (size_t i = 0; i < m->claim_count && status == TP_OK; i++) {
         const struct tp_content_claim *claim = &m->claims[i];
-        if (claim->match.proof.how != TP_CONTENT_DIFFER ||
+        if (claim->unread)
+            drop_unread(m, claim);
+        else if (claim->match.proof.how != TP_CONTENT_DIFFER ||
             (claim->kind != TP_CONTENT_BY_ORDER && is_rich(&claim->match)))
             status = keep_match(m, claim, err);
         else

@@ -24,6 +24,7 @@ struct tp_content_claim {
     size_t part_count, part_side;
     enum tp_content_kind kind;
     bool family; /* one side is a family                                   */
+    bool unread; /* a tensor of it could not be read to be compared        */
 };
 
 /* What the rounds of matching share. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/notes.h"
+#include "data/skipped.h"
 #include "base/order.h"
 #include "base/search.h"
 
@@ -270,10 +271,13 @@ static enum tp_status find_lost(struct finder *f)
 
 static enum tp_status find_unread(struct finder *f)
 {
-    const size_t a = tp_found_damage(&f->content->sides[0].found);
-    const size_t b = tp_found_damage(&f->content->sides[1].found);
-    if (a + b == 0)
-        return TP_OK;
+    size_t a, b = 0;
+    enum tp_status status =
+        tp_skipped_damage(&f->content->sides[0].found, &a, f->err);
+    if (status == TP_OK)
+        status = tp_skipped_damage(&f->content->sides[1].found, &b, f->err);
+    if (status != TP_OK || a + b == 0)
+        return status;
     struct tp_dump_finding *finding =
         add(f, TP_FINDS_UNREAD, TP_SEVERITY_MEDIUM);
     if (!finding)

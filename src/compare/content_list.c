@@ -183,9 +183,15 @@ static enum tp_status list_file(struct lister *l, struct tp_found *found,
     const bool promised = tp_format_has_suffix(found->path) ||
                           !strcmp(found->path, l->wish->root);
     const size_t before = l->side->count;
+    /* what is none may change as it likes */
+    if (!promised && tp_tensor_file_open(found->path, &l->file, &why) ==
+                         TP_E_UNSUPPORTED) {
+        tp_tensor_file_close(&l->file);
+        return TP_OK;
+    }
+    tp_tensor_file_close(&l->file);
     enum tp_status status = tp_tensor_file_open_found(found, &l->file, &why);
-    if ((status == TP_OK && !is_wanted(l, found->path)) ||
-        (status == TP_E_UNSUPPORTED && !promised)) {
+    if (status == TP_OK && !is_wanted(l, found->path)) {
         tp_tensor_file_close(&l->file);
         return TP_OK;
     }
@@ -225,7 +231,7 @@ static enum tp_status set_shown(struct tp_content_side *side,
     return status;
 }
 
-/* Nothing is there, or nothing that could be read: then the first says why. */
+/* Nothing is there, or nothing that could be read: then a reason is said. */
 static enum tp_status fail_empty(const struct tp_content_wish *wish,
                                  const struct tp_content_side *side,
                                  struct tp_error *err)
@@ -442,7 +448,7 @@ static void read_tensors(struct reader *r, size_t index, unsigned worker,
             return;
         enum tp_status status =
             !tensor ? tp_fail(&why, TP_E_CHANGED, -1,
-                              "the file was changed while it was read")
+                              "the file is another than when it was first read")
             : its->numel ? digest_tensor(r, worker, tensor, its, &why)
                          : TP_OK;
         its->read = status == TP_OK;

@@ -255,7 +255,6 @@ static void near_task(void *context, size_t index, unsigned worker)
     const size_t side = n->tasks[index].side, item = n->tasks[index].item;
     struct tp_content_near *near = &m->content->near[side][item];
     size_t best[NEAR_MOST];
-    struct tp_error err = {.code = TP_OK};
     if (!m->checkers[worker])
         m->checkers[worker] = tp_content_checker_new();
     struct tp_content_checker *checker = m->checkers[worker];
@@ -266,13 +265,14 @@ static void near_task(void *context, size_t index, unsigned worker)
     const size_t count = candidates(n, side, item, best);
     for (size_t i = 0; i < count; i++) {
         struct tp_content_distance distance;
+        struct tp_error err = {.code = TP_OK};
         const struct tp_content_tensor *a = tp_content_tensor_at(m, side, item);
         const struct tp_content_tensor *b =
             tp_content_tensor_at(m, !side, best[i]);
         enum tp_status status =
             tp_content_distance(checker, side ? b : a, side ? a : b, &distance,
                                 &err);
-        status = tp_content_check_end(checker, a, b, status, &err);
+        status = tp_content_check_end(checker, status, &err);
         if (status == TP_E_MEMORY)
             tp_fail_memory(&m->errors[worker]);
         if (status != TP_OK)

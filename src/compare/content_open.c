@@ -5,13 +5,31 @@
 
 #include "formats/reader.h"
 
-/* Ends a file that was read with `status`, not TP_OK. */
-static enum tp_status fail(struct tp_found *found, struct tp_tensor_file *file,
+/* Keeps why a file could not be read; its error names it. */
+static enum tp_status keep(struct tp_found *found, const char *path,
                            enum tp_status status, struct tp_error *err)
 {
-    status = tp_tensor_file_end_found(found, "", file, status, err);
+    const struct tp_error why = *err;
+    if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
+        return status;
     tp_error_in_file(err, found->path);
-    return status;
+    return tp_found_fail(found, path, &why, err) == TP_OK ? status
+                                                          : TP_E_MEMORY;
+}
+
+/* Closes a file; that it changed is kept for tp_content_files_unchanged. */
+static void close_file(struct tp_content_files *files,
+                       struct tp_content_open *its)
+{
+    struct tp_error why = {.code = TP_OK};
+    struct tp_found *found = its->found;
+    its->found = NULL;
+    if (!found || tp_tensor_file_end_found(found, "", &its->file, TP_OK,
+                                           &why) == TP_OK)
+        return;
+    tp_error_in_file(&why, found->path);
+    if (files->why.code != TP_E_MEMORY)
+        files->why = why;
 }
 
 static enum tp_status open_file(struct tp_content_files *files,
@@ -30,13 +48,15 @@ static enum tp_status open_file(struct tp_content_files *files,
         if (its->used < oldest->used)
             oldest = its;
     }
-    if (oldest->found)
-        tp_tensor_file_close(&oldest->file);
-    oldest->found = NULL;
+    close_file(files, oldest);
     enum tp_status status =
         tp_tensor_file_open_found(found, &oldest->file, err);
-    if (status != TP_OK)
-        return fail(found, &oldest->file, status, err);
+    if (status != TP_OK) {
+        status =
+            tp_tensor_file_end_found(found, "", &oldest->file, status, err);
+        tp_error_in_file(err, found->path);
+        return status;
+    }
     oldest->found = found;
     oldest->used = ++files->clock;
     *file = &oldest->file;
@@ -53,25 +73,47 @@ enum tp_status tp_content_fetch(struct tp_content_files *files,
         return status;
     const struct tp_tensor *found = tp_content_tensor_in(its, file);
     if (!found)
-        return tp_fail(err, TP_E_CHANGED, -1,
-                       "the file was changed while it was read");
+        return keep(its->file, "",
+                    tp_fail(err, TP_E_CHANGED, -1,
+                            "the file is another than when it was first read"),
+                    err);
     *tensor = *found;
     return TP_OK;
+}
+
+static bool has(const struct tp_tensor_file *file,
+                const struct tp_tensor *tensor)
+{
+    for (size_t i = 0; i < file->tensor_count; i++)
+        if (file->tensors[i].storage == tensor->storage)
+            return true;
+    return false;
+}
+
+enum tp_status tp_content_unread(struct tp_content_files *files,
+                                 const struct tp_tensor *tensor,
+                                 enum tp_status status, struct tp_error *err)
+{
+    for (int i = 0; i < TP_CONTENT_OPEN; i++) {
+        const struct tp_content_open *its = &files->files[i];
+        if (its->found && has(&its->file, tensor))
+            return keep(its->found, tensor->path, status, err);
+    }
+    return status;
 }
 
 enum tp_status tp_content_files_unchanged(struct tp_content_files *files,
                                           struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
-    for (int i = 0; i < TP_CONTENT_OPEN && status != TP_E_MEMORY; i++) {
-        struct tp_content_open *its = &files->files[i];
-        struct tp_error own = {.code = TP_OK};
-        if (!its->found || tp_tensor_file_unchanged(&its->file, &own) == TP_OK)
-            continue;
-        status = fail(its->found, &its->file, own.code, &own);
-        *err = own;
-        its->found = NULL;
-    }
+    struct tp_error own;
+    for (int i = 0; i < TP_CONTENT_OPEN; i++)
+        if (files->files[i].found &&
+            tp_tensor_file_unchanged(&files->files[i].file, &own) != TP_OK)
+            close_file(files, &files->files[i]);
+    const enum tp_status status = files->why.code;
+    if (status != TP_OK)
+        *err = files->why;
+    files->why.code = TP_OK;
     return status;
 }
 

@@ -17,6 +17,7 @@ struct tp_content_files {
         struct tp_tensor_file file;
     } files[TP_CONTENT_OPEN];
     uint64_t clock;
+    struct tp_error why; /* one that was closed had changed; TP_OK: none   */
 };
 
 /*
@@ -28,8 +29,16 @@ enum tp_status tp_content_fetch(struct tp_content_files *files,
                                 const struct tp_content_tensor *its,
                                 struct tp_tensor *tensor, struct tp_error *err);
 
-/* Whether the open files are as they were: TP_E_CHANGED. Why not is a problem
- * of the file, which is closed and which the error names. */
+/*
+ * Ends a reading of a tensor that was fetched, or of a view of it, with
+ * `status`, not TP_OK: why is a problem of its file, which the error names.
+ */
+enum tp_status tp_content_unread(struct tp_content_files *files,
+                                 const struct tp_tensor *tensor,
+                                 enum tp_status status, struct tp_error *err);
+
+/* Whether all files that were open since this was asked last are as they were:
+ * TP_E_CHANGED. Why not is a problem of the file, which the error names. */
 enum tp_status tp_content_files_unchanged(struct tp_content_files *files,
                                           struct tp_error *err);
 

@@ -28,11 +28,19 @@ static int compare_rows(const void *left, const void *right)
     return result ? result : tp_order_int64(a->offset, b->offset);
 }
 
+/* Sorts the rows from one on, and takes out what stands there twice. */
 static void sort_from(struct tp_skipped_list *list, size_t first)
 {
-    if (list->count > first)
-        qsort(list->rows + first, list->count - first, sizeof *list->rows,
-              compare_rows);
+    struct tp_skipped *rows = list->rows + first;
+    const size_t count = list->count - first;
+    size_t kept = 0;
+    if (count == 0)
+        return;
+    qsort(rows, count, sizeof *rows, compare_rows);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || compare_rows(&rows[kept - 1], &rows[i]) != 0)
+            rows[kept++] = rows[i];
+    list->count = first + kept;
 }
 
 enum tp_status tp_skipped_add_files(struct tp_skipped_list *list,
@@ -59,7 +67,6 @@ enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                     const struct tp_found_list *found,
                                     struct tp_error *err)
 {
-    const size_t before = list->count;
     enum tp_status status = tp_skipped_add_files(list, found, err);
     for (size_t i = 0; i < found->problem_count && status == TP_OK; i++) {
         const struct tp_skipped row = {.file = "",
@@ -69,7 +76,19 @@ enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                        .damage = true};
         status = add(list, &row, err);
     }
-    sort_from(list, before);
+    sort_from(list, 0);
+    return status;
+}
+
+enum tp_status tp_skipped_damage(const struct tp_found_list *found,
+                                 size_t *count, struct tp_error *err)
+{
+    struct tp_skipped_list list = {.count = 0};
+    enum tp_status status = tp_skipped_add_found(&list, found, err);
+    *count = 0;
+    for (size_t i = 0; i < list.count; i++)
+        *count += list.rows[i].damage;
+    tp_skipped_clear(&list);
     return status;
 }
 

@@ -23,16 +23,20 @@ struct tp_skipped_list {
     size_t count, capacity;
 };
 
-/* Appends what could not be read of files that were found, in the order of
- * their paths, then words, and of folders. TP_E_MEMORY. */
+/* Adds what could not be read of files that were found, and of folders: each
+ * once, all rows in the order of paths, then words. TP_E_MEMORY. */
 enum tp_status tp_skipped_add_found(struct tp_skipped_list *list,
                                     const struct tp_found_list *found,
                                     struct tp_error *err);
 
-/* The same without the folders. */
+/* Appends the same without the folders; the rows before stay as they are. */
 enum tp_status tp_skipped_add_files(struct tp_skipped_list *list,
                                     const struct tp_found_list *found,
                                     struct tp_error *err);
+
+/* How many of them are damaged, or the system did not give them. */
+enum tp_status tp_skipped_damage(const struct tp_found_list *found,
+                                 size_t *count, struct tp_error *err);
 
 /* Releases the rows, not the texts; empty afterwards. */
 void tp_skipped_clear(struct tp_skipped_list *list);

@@ -154,8 +154,12 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
     if (status == TP_OK && x.tensor && y.tensor &&
         x.tensor->numel == y.tensor->numel) {
         status = scan_pair(readers, &x, &y, damage, &failure);
-        if (status != TP_OK)
-            tp_while(&failure, "comparing it with %s", from->file->path);
+        if (status != TP_OK) { /* of which of the two is not known */
+            other = failure;
+            tp_fail(&failure, other.code, other.offset,
+                    "not compared with %s: %s", from->file->path,
+                    other.message);
+        }
     }
     const enum tp_status its =
         close_item(&x, first ? TP_OK : status, first ? &other : &failure);

@@ -420,15 +420,16 @@ static enum tp_status read_unchanged(struct reader *reader,
     static enum tp_status (*const readers[TP_DUMP_JSONS])(
         struct reader *, const struct tp_found *, struct tp_error *) = {
         read_dump, read_debug, read_stack, read_construct};
-    const struct tp_found *file = reader->place->sources[which].file;
+    struct tp_found *file = reader->place->sources[which].file;
     struct before before;
     look_before(reader->place, &before);
+    tp_found_look(file, NULL);
     enum tp_status status =
         file->size ? readers[which](reader, file, err)
                    : tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
     if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED)
         return status;
-    if (status != TP_E_CHANGED && tp_found_unchanged(file, err) != TP_OK)
+    if (status != TP_E_CHANGED && tp_found_look(file, err) != TP_OK)
         status = TP_E_CHANGED;
     if (status == TP_E_CHANGED)
         forget(reader->place, &before, which);
@@ -452,8 +453,9 @@ static enum tp_status read_source(struct reader *reader,
         return TP_OK;
     const bool optional = which == TP_DUMP_STACK || which == TP_DUMP_CONSTRUCT;
     struct tp_error why = own;
-    if (optional && source->file->size == 0)
-        why.code = TP_E_UNSUPPORTED; /* as old versions leave them: no damage */
+    why.code = optional && source->file->size == 0 && status == TP_E_DAMAGED
+                   ? TP_E_UNSUPPORTED /* as old versions leave them */
+                   : TP_E_DAMAGED;    /* something of it was not read */
     source->status = status;
     source->offset = own.offset;
     source->problem =

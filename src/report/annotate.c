@@ -139,14 +139,15 @@ static enum tp_status find_closing(struct copy *copy, struct tp_error *err)
     struct tp_trace_head head = {.root = TP_TRACE_ROOT_UNKNOWN};
     enum tp_status status =
         tp_trace_input_open(&input, copy->trace->path, err);
-    for (size_t got = 1; status == TP_OK && got > 0 &&
-                         head.root == TP_TRACE_ROOT_UNKNOWN;) {
+    for (size_t got = 1, next = 0; status == TP_OK && got > 0 && !text.failed &&
+                                   head.root == TP_TRACE_ROOT_UNKNOWN;) {
         status = tp_trace_input_read(&input, copy->buffer, PIECE, &got, err);
         tp_text_bytes(&text, copy->buffer, status == TP_OK ? got : 0);
-        if (!text.failed)
-            head = tp_trace_find_array(
-                text.data, text.length,
-                got == 0 || text.length >= TP_LIMIT_TRACE_FACTS);
+        const bool all = got == 0 || text.length >= TP_LIMIT_TRACE_FACTS;
+        if (status != TP_OK || text.failed || (!all && text.length < next))
+            continue;
+        next = 2 * text.length; /* it is looked at from the beginning */
+        head = tp_trace_find_array(text.data, text.length, all);
     }
     tp_trace_input_close(&input);
     if (status == TP_OK && head.root == TP_TRACE_ROOT_OBJECT && !text.failed)
@@ -176,8 +177,8 @@ static enum tp_status put_closing(struct copy *copy, const char *before,
  * stand as they do not in JSON, nobody can tell, and all stays as it is. */
 struct tail {
     struct tp_text held; /* from the comma before the last member on         */
-    int depth;           /* brackets that are open, less those in front of the
-                            array                                            */
+    int open;            /* brackets in front of the array                   */
+    int depth;           /* those that are open, less these                  */
     int low;             /* the least depth so far                           */
     int kept;            /* and that where what is held begins               */
     char last;           /* byte that is no blank; '"': a string             */
@@ -207,6 +208,7 @@ static bool step(struct tail *tail, char c)
     tail->last = c;
     tail->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
     tail->low = tail->depth < tail->low ? tail->depth : tail->low;
+    tail->loose |= tail->depth < -tail->open;
     return c == ',' && tail->depth == tail->low;
 }
 
@@ -244,8 +246,9 @@ static enum tp_status hold(struct copy *copy, struct tail *tail, size_t length,
 /* All that follows the array, but a member that is cut off. */
 static enum tp_status pass_tail(struct copy *copy, struct tp_error *err)
 {
-    struct tail tail = {.last = ']', .loose = copy->trace->events.is_list};
-    const int open = (int)copy->closing.length;
+    struct tail tail = {.open = (int)copy->closing.length,
+                        .last = ']',
+                        .loose = copy->trace->events.is_list};
     size_t got = 1;
     enum tp_status status = TP_OK;
     while (status == TP_OK && got > 0) {
@@ -258,8 +261,9 @@ static enum tp_status pass_tail(struct copy *copy, struct tp_error *err)
             status = hold(copy, &tail, got, err);
         copy->at += status == TP_OK ? got : 0;
     }
-    if (status == TP_OK && !tail.loose && tail.depth > -open)
-        status = put_closing(copy, "\n", (size_t)(open + tail.kept), err);
+    if (status == TP_OK && !tail.loose && tail.depth > -tail.open)
+        status =
+            put_closing(copy, "\n", (size_t)(tail.open + tail.kept), err);
     else if (status == TP_OK)
         status = let_go(copy, &tail, err);
     tp_text_clear(&tail.held);

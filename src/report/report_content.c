@@ -120,7 +120,8 @@ void tp_report_content_text(const struct tp_content_report *report, size_t most,
     add_matches(report->rows, most, text);
     add_alone(report->rows, "A", most, text);
     add_alone(report->rows, "B", most, text);
-    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most,
+                      report->output_dir[0] ? " in compare_report.txt" : "",
                       text);
     tp_report_written(report->output_dir,
                       "compare_report.txt, compare_findings.json, compare.h5",

@@ -265,7 +265,8 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
     tp_report_copies(report->copies, most, text);
     add_calls(report->dump, text);
     add_places(report->dump, most, text);
-    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most,
+                      report->output_dir[0] ? " in dump_report.txt" : "",
                       text);
     if (report->dump->notes.count)
         tp_text_add(text, "\nNotes\n");

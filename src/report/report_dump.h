@@ -2,10 +2,10 @@
 #ifndef TP_REPORT_REPORT_DUMP_H
 #define TP_REPORT_REPORT_DUMP_H
 
+#include "data/skipped.h"
 #include "dump/dump.h"
 #include "dump/dump_findings.h"
 #include "dump/dump_tables.h"
-#include "data/skipped.h"
 #include "report/report_dump_audits.h"
 
 /* What is known of a dump of msprobe, in words. Nothing is printed here. */

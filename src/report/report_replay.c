@@ -246,7 +246,8 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
     add_fixes(report->fixes, most, text);
     add_amplifying(report->results, most, text);
     add_absent(report->results, most, text);
-    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most,
+                      report->output_dir[0] ? " in replay_report.txt" : "",
                       text);
     add_notes(&report->dump->notes, text);
     if (report->figure_count)

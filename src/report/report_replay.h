@@ -3,9 +3,9 @@
 #define TP_REPORT_REPORT_REPLAY_H
 
 #include "base/text.h"
+#include "data/skipped.h"
 #include "replay/replay_findings.h"
 #include "replay/replay_fix.h"
-#include "data/skipped.h"
 #include "report/report_parts.h"
 
 /* The replay of a dump in words. Nothing is printed here. */

@@ -349,7 +349,8 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
     add_apis(report->calls, most, text);
     add_alone(report->records, false, most, text);
     add_alone(report->records, true, most, text);
-    tp_report_skipped(report->skipped->rows, report->skipped->count, most, "",
+    tp_report_skipped(report->skipped->rows, report->skipped->count, most,
+                      report->output_dir[0] ? " in compare_report.txt" : "",
                       text);
     add_all_notes(report->comparison, text);
     if (report->figure_count)

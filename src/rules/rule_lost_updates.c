@@ -344,14 +344,19 @@ static enum tp_status tell(const struct tp_rule_input *input,
 /* A pair that cannot be read again is left out, and named. */
 static enum tp_status keep_problem(const struct reading *r,
                                    const struct pair *pair,
-                                   struct tp_error *why, struct tp_error *err)
+                                   const struct tp_error *why,
+                                   struct tp_error *err)
 {
     const char *from = r->run->files.files[pair->from->source].path;
-    const bool of_from = !strcmp(why->file, from);
-    if (!of_from)
-        tp_while(why, "comparing it with %s", from);
-    return tp_row_file_failed(r->run, of_from ? pair->from : pair->to, why,
-                              err);
+    const char *to = r->run->files.files[pair->to->source].path;
+    struct tp_error both = {.code = TP_OK};
+    if (!strcmp(why->file, from))
+        return tp_row_file_failed(r->run, pair->from, why, err);
+    if (!strcmp(why->file, to))
+        return tp_row_file_failed(r->run, pair->to, why, err);
+    tp_fail(&both, why->code, why->offset, "not compared with %s: %s", from,
+            why->message);
+    return tp_row_file_failed(r->run, pair->to, &both, err);
 }
 
 static enum tp_status read_all(struct reading *r,

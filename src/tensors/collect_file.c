@@ -339,7 +339,7 @@ static enum tp_status check_unchanged(const struct tp_tensor_file *file,
 void tp_collect_file(struct tp_collector *c, size_t index,
                      struct tp_record *result, bool claimed, unsigned number)
 {
-    const struct tp_found *found = &c->run->files.files[index];
+    struct tp_found *found = &c->run->files.files[index];
     struct tp_tensor_file *file = &c->workers[number].file;
     bool expected = is_expected(c, found->path);
     if (!expected && !claimed && !carries_magic(result)) {
@@ -353,6 +353,9 @@ void tp_collect_file(struct tp_collector *c, size_t index,
     const char *shown = shown_path(c, found->path);
     file->parts = c->options->parts;
     enum tp_status status = tp_tensor_file_open(found->path, file, &err);
+    if (status == TP_OK && file->bytes.modified != 0)
+        status = tp_found_meet(found, file->bytes.size, file->bytes.modified,
+                               &err);
     if (status == TP_OK && result->part == 0) {
         make_ties(c, result, file);
         take_members(c, found->path, result, file);

@@ -113,11 +113,14 @@ static void tell_progress(struct measurer *m, const struct tp_pair *pair)
 static void keep_error(struct measurer *m, struct tp_pair *pair,
                        const struct tp_error *err)
 {
+    struct tp_error why = *err;
     if (err->code == TP_E_MEMORY)
         m->no_memory = true;
+    if (*err->file)
+        tp_while(&why, "reading %s", err->file);
     pthread_mutex_lock(&m->lock);
     pair->error =
-        tp_arena_text(&m->pairs->arena, err->message, strlen(err->message));
+        tp_arena_text(&m->pairs->arena, why.message, strlen(why.message));
     pthread_mutex_unlock(&m->lock);
     if (!pair->error) {
         pair->error = "out of memory";

@@ -7,13 +7,25 @@
 #include "formats/reader.h"
 #include "tensors/row.h"
 
+/* Whether the file is the one that was read: in this run, or in an earlier one
+ * that knew it by size and time, maybe on another machine. A path of no file
+ * (modified 0) is of files that are asked by themselves. */
+static enum tp_status look(struct tp_found *found, struct tp_error *err)
+{
+    if (found->modified == 0)
+        return TP_OK;
+    if (found->read == 0)
+        tp_found_meet(found, found->size, found->modified, NULL);
+    return tp_found_look(found, err);
+}
+
 enum tp_status tp_row_file_open(const struct tp_run *run,
                                 const struct tp_row *row,
                                 struct tp_tensor_file *file,
                                 struct tp_error *err)
 {
-    const struct tp_found *found = &run->files.files[row->source];
-    enum tp_status status = tp_found_unchanged(found, err);
+    struct tp_found *found = &run->files.files[row->source];
+    enum tp_status status = look(found, err);
     if (status == TP_OK) {
         file->parts = run->parts;
         file->bare = true;
@@ -57,10 +69,13 @@ enum tp_status tp_row_file_unchanged(const struct tp_run *run,
                                      const struct tp_tensor_file *file,
                                      struct tp_error *err)
 {
+    struct tp_found *found = &run->files.files[row->source];
     enum tp_status status = tp_tensor_file_unchanged(file, err);
-    return status == TP_OK
-               ? tp_found_unchanged(&run->files.files[row->source], err)
-               : status;
+    if (status == TP_OK)
+        status = look(found, err);
+    if (status != TP_OK)
+        tp_error_in_file(err, found->path);
+    return status;
 }
 
 enum tp_status tp_row_file_failed(const struct tp_run *run,
@@ -71,5 +86,7 @@ enum tp_status tp_row_file_failed(const struct tp_run *run,
     struct tp_found *found = &run->files.files[row->source];
     return run->files.borrowed && access(found->path, F_OK) != 0
                ? TP_OK
-               : tp_found_fail(found, row->path, why, err);
+               : tp_found_fail(found,
+                               why->code == TP_E_CHANGED ? "" : row->path, why,
+                               err);
 }

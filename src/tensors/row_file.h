@@ -26,7 +26,7 @@ enum tp_status tp_row_file_tensor(const struct tp_row *row,
                                   struct tp_error *err);
 
 /* Whether the open file is what the row was made of, to be asked when values
- * have been read: TP_E_CHANGED, TP_E_IO. */
+ * have been read: TP_E_CHANGED, TP_E_IO, with its name. */
 enum tp_status tp_row_file_unchanged(const struct tp_run *run,
                                      const struct tp_row *row,
                                      const struct tp_tensor_file *file,

@@ -7,9 +7,9 @@
 #include "tests/unit/support/forked_world.h"
 
 static const struct tp_found made[] = {
-    {(char *)"a", 10, 5, NULL},
-    {(char *)"b/c", 3000000000u, -1, NULL},
-    {(char *)"d", 0, 0, NULL},
+    {.path = (char *)"a", .size = 10, .modified = 5},
+    {.path = (char *)"b/c", .size = 3000000000u, .modified = -1},
+    {.path = (char *)"d", .size = 0, .modified = 0},
 };
 
 enum { MADE = sizeof made / sizeof *made };

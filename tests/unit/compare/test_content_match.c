@@ -3,6 +3,7 @@
 
 #include "compare/content_findings.h"
 #include "compare/content_match.h"
+#include "data/skipped.h"
 
 /* Two folders, a and b, and what is found in them. */
 struct world {
@@ -315,7 +316,12 @@ Test(content_match, damage_and_threads)
     for (unsigned jobs = 1; jobs <= 4; jobs += 3) {
         match_with(&world, jobs);
         cr_expect_eq(world.rows.count, 1);
-        cr_expect_eq(tp_found_damage(&world.content.sides[1].found), 1);
+        size_t damage;
+        struct tp_error err = {0};
+        cr_assert_eq(tp_skipped_damage(&world.content.sides[1].found, &damage,
+                                       &err),
+                     TP_OK);
+        cr_expect_eq(damage, 1);
         cr_assert_eq(world.findings.count, 1);
         cr_expect_eq(world.findings.rows[0].rule,
                      &tp_compare_rules[TP_FINDS_UNREAD]);

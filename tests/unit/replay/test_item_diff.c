@@ -117,10 +117,12 @@ Test(item_diff, knows_one_number_in_two_half_precisions)
     maker_path(&maker, "a.pt", files[0], sizeof files[0]);
     maker_path(&maker, "b.pt", files[1], sizeof files[1]);
     a.kind = b.kind = TP_DUMP_TENSOR;
-    struct tp_found found[2] = {{.path = files[0]}, {.path = files[1]}};
+    struct tp_found found[2];
     a.file = &found[0];
     b.file = &found[1];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        found[0] = (struct tp_found){.path = files[0]};
+        found[1] = (struct tp_found){.path = files[1]};
         pt_put(&maker, "a.pt", &float16, &cases[i].half, 1);
         pt_put(&maker, "b.pt", &pt_bfloat16, &cases[i].brain, 1);
         cr_assert_eq(tp_item_diff_tensors(&a, &b, &diff, &err), TP_OK);

@@ -19,7 +19,7 @@ static bool is_lone(const char *unit)
     for (size_t i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%s/__%zu_0.distcp", root, unit,
                  i);
-        files[i] = (struct tp_found){paths[i], 1, 0, NULL};
+        files[i] = (struct tp_found){.path = paths[i], .size = 1};
         lone[i] = tp_lone_shards_has(paths[i]);
     }
     cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 0);
@@ -39,10 +39,10 @@ Test(lone_shards, only_without_any_metadata)
 
 Test(lone_shards, folders_stand_apart_and_other_files_are_none)
 {
-    struct tp_found files[] = {{(char *)"no/such/__0_0.distcp", 1, 0, NULL},
-                               {(char *)"no/such/other.pt", 1, 0, NULL},
-                               {(char *)"no/such2/__0_0.distcp", 1, 0, NULL},
-                               {(char *)"no/x.pt", 1, 0, NULL}};
+    struct tp_found files[] = {{.path = (char *)"no/such/__0_0.distcp"},
+                               {.path = (char *)"no/such/other.pt"},
+                               {.path = (char *)"no/such2/__0_0.distcp"},
+                               {.path = (char *)"no/x.pt"}};
     struct tp_found_list list = {.files = files, .count = 4};
     bool lone[4];
     for (size_t i = 0; i < 4; i++)

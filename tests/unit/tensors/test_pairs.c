@@ -277,5 +277,5 @@ Test(pairs, a_file_that_became_another_is_told)
     snprintf(below, sizeof below, "logs/%s", names[3]);
     testdata_path(below, path, sizeof path);
     snprintf(command, sizeof command, "cp '%s' '%%s'", path);
-    expect_damage(command, "longer than when it was found");
+    expect_damage(command, "is another than when it was first read");
 }

@@ -11,7 +11,7 @@ static void check(const char *const *paths, size_t count, const char *want)
     struct tp_text missing = {0};
     size_t next = 0;
     for (size_t i = 0; i < count; i++)
-        files[i] = (struct tp_found){(char *)paths[i], 1, 0, NULL};
+        files[i] = (struct tp_found){.path = (char *)paths[i]};
     const size_t first = tp_rank_tree_next(&list, &next, &missing);
     cr_expect_eq(first, 0);
     if (want[0])
