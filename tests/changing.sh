@@ -211,6 +211,33 @@ input.0.pt"}], "input_kwargs": {}, "output": ['"$tensor$clone"'.output.0.pt"}]},
         0.3 280 280 float32 ${2:-} || exit 99
 }
 
+# safetensors FILE NAME ROWS: a tensor of float32 whose bytes come from stdin.
+safetensors()
+{
+    local header="{\"$2\":{\"dtype\":\"F32\",\"shape\":[$3,40000],\
+\"data_offsets\":[0,$((160000 * $3))]}}"
+    {
+        le64 ${#header}
+        printf %s "$header"
+        cat
+    } > "$1"
+}
+
+# shards: ten files of a row each in from/a, and all rows in from/b.
+shards()
+{
+    local i
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        awk -v seed="$i" 'BEGIN {
+            srand(seed)
+            for (i = 0; i < 40000; i++)
+                printf "%03d=", 1000 * rand()
+        }' > rows.$i
+        safetensors from/a/s$i.safetensors w 1 < rows.$i
+    done
+    cat rows.? | safetensors from/b/whole.safetensors w 10
+}
+
 # large_log FILE N: a log of torchtitan of n operators.
 large_log()
 {
@@ -308,6 +335,13 @@ kept=$(basename "$(find from -type f | LC_ALL=C sort | tail -n 1)")
     kept=model.norm.weight
     changes b/large.pt 1 3 $some -- $content
     changes b/large.pt 20 3 $some -- $content # when all of it is read
+    rm -rf from
+    mkdir -p from/a from/b
+    shards # more files than are open at a time
+    cp "$data/content/whole/model.pt" from/a
+    cp "$data/content/whole/model.pt" from/b
+    kept=model.norm.weight
+    unread=15 changes a/s0.safetensors 15 3 $some -- $content
     table=''
     rm -rf from
     mkdir -p from/step3 from/step4

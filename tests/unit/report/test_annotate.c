@@ -436,6 +436,30 @@ Test(annotate, a_trace_cut_off_amid_what_holds_its_events_is_closed)
     remove_folder();
 }
 
+/* More brackets close behind its events than are open. */
+Test(annotate, a_trace_with_too_many_ends_stays_as_it_is)
+{
+    static const char text[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\","
+        "\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}]}},\"a\":{\"b\":{";
+    make_folder();
+    for (size_t cut = 0; cut < 16; cut++) {
+        struct judged_run it;
+        struct tp_error err = {0};
+        write_text(in_folder("in.json"), text, sizeof text - 1 - cut);
+        collect(&it, in_folder("in.json"));
+        if (it.run.trace_count == 0)
+            cr_expect_geq(cut, 13); /* no object ends any more */
+        else if (tp_annotate(&it.run, &it.judged, 0, in_folder("out.json"), NULL,
+                        &err) == TP_OK)
+            check_same(in_folder("in.json"), in_folder("out.json"));
+        else
+            cr_expect_neq(err.message[0], '\0');
+        judged_run_clear(&it);
+    }
+    remove_folder();
+}
+
 /* Quotes and brackets that do not match: with tracks behind them, the reader
  * would find other events than without. */
 Test(annotate, a_trace_whose_events_cannot_be_told_apart_is_refused)
