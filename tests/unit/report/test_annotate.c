@@ -450,8 +450,8 @@ Test(annotate, a_trace_with_too_many_ends_stays_as_it_is)
         collect(&it, in_folder("in.json"));
         if (it.run.trace_count == 0)
             cr_expect_geq(cut, 13); /* no object ends any more */
-        else if (tp_annotate(&it.run, &it.judged, 0, in_folder("out.json"), NULL,
-                        &err) == TP_OK)
+        else if (tp_annotate(&it.run, &it.judged, 0, in_folder("out.json"),
+                             NULL, &err) == TP_OK)
             check_same(in_folder("in.json"), in_folder("out.json"));
         else
             cr_expect_neq(err.message[0], '\0');
