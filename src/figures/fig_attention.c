@@ -40,7 +40,7 @@ void tp_fig_attention_by_layer(struct tp_fig *fig)
     struct tp_choice quants;
     if (fig->facts->keys[TP_KEY_LAYER].count < 2)
         return;
-    tp_choose(fig->facts, &pick, TP_KEY_QUANT, 3, &quants);
+    tp_choose(fig, &pick, TP_KEY_QUANT, 3, &quants);
     for (size_t i = 0; i < 2 * quants.count; i++) {
         int32_t quant = quants.codes[i % quants.count];
         const struct tp_metric *metric = metrics[i / quants.count];

@@ -115,7 +115,7 @@ void tp_fig_same_tensor_density(struct tp_fig *fig)
     if (!find_pairs(fig, &pairs))
         return;
     struct tp_metric member = {.values = pairs.member};
-    tp_choose(fig->facts, &all, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
+    tp_choose(fig, &all, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
     for (size_t i = 0; i < names.count; i++) {
         struct tp_ask ask = {
             .title = fig->facts->keys[TP_KEY_NAME].names[names.codes[i]],

@@ -402,7 +402,7 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
     struct source source = {0};
     size_t limit = kind == TP_DENSITY_STANDARD ? SERIES_MAX - 1 : SERIES_MAX;
     if (ask->series != TP_KEY_COUNT)
-        tp_choose(fig->facts, &ask->pick, ask->series, limit, &choice);
+        tp_choose(fig, &ask->pick, ask->series, limit, &choice);
     struct tp_slots slots = tp_slots_chosen(fig, ask->series, &choice);
     if (ask->series != TP_KEY_COUNT)
         source.names = tp_fig_rows(fig, ask->series, &choice);

@@ -30,7 +30,7 @@ void tp_fig_density_by_tensor_name(struct tp_fig *fig)
 {
     struct tp_pick all = tp_pick_all();
     struct tp_choice names;
-    tp_choose(fig->facts, &all, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
+    tp_choose(fig, &all, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
     for (size_t i = 0; i < names.count; i++) {
         struct tp_ask ask = {
             .title = tp_fig_text(

@@ -92,12 +92,12 @@ struct tp_choice {
 };
 
 /*
- * Chooses at most `limit` values of a label among the picked rows with
- * finite elements: of texts those with most elements, of numbers evenly
- * spaced ones with both ends.
+ * Chooses at most `limit` values of a label among the picked rows of a figure
+ * with finite elements: of texts those with most elements, of numbers evenly
+ * spaced ones with both ends. Sets its `failed` when memory ends.
  */
-void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
-               enum tp_key key, size_t limit, struct tp_choice *choice);
+void tp_choose(struct tp_fig *fig, const struct tp_pick *pick, enum tp_key key,
+               size_t limit, struct tp_choice *choice);
 
 /* --- pooled numbers ----------------------------------------------- */
 

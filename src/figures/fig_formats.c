@@ -120,7 +120,8 @@ void tp_fig_regimes(struct tp_fig *fig)
     struct tp_choice names;
     struct tp_pick all = tp_pick_all();
     struct tp_summary *summary = malloc(sizeof *summary);
-    tp_choose(fig->facts, &all, TP_KEY_NAME, NAMES_OF_FOUR, &names);
+    fig->failed |= !summary;
+    tp_choose(fig, &all, TP_KEY_NAME, NAMES_OF_FOUR, &names);
     for (int f = 0; f < FORMATS; f++) {
         shares[f].rows = names;
         shares[f].regimes = NOT_A_NUMBER;
@@ -171,12 +172,12 @@ void tp_fig_measured_loss(struct tp_fig *fig)
     const struct tp_facts *facts = fig->facts;
     struct tp_pick all = tp_pick_all();
     struct tp_choice quants;
-    tp_choose(facts, &all, TP_KEY_QUANT, 4, &quants);
+    tp_choose(fig, &all, TP_KEY_QUANT, 4, &quants);
     for (size_t q = 0; q < quants.count; q++) {
         struct tp_pick pick =
             tp_pick_with(all, TP_KEY_QUANT, quants.codes[q]);
         struct shares shares = {.regimes = REGIMES};
-        tp_choose(facts, &pick, TP_KEY_NAME, NAMES_MAX, &shares.rows);
+        tp_choose(fig, &pick, TP_KEY_NAME, NAMES_MAX, &shares.rows);
         shares.of =
             tp_fig_alloc(fig, shares.rows.count + 1, sizeof *shares.of);
         for (size_t i = 0; i < shares.rows.count && shares.of; i++) {
@@ -251,7 +252,7 @@ static void add_ranges(struct tp_fig *fig, const char *title,
                        struct tp_pick pick, struct tp_summary *summary)
 {
     struct tp_choice names;
-    tp_choose(fig->facts, &pick, TP_KEY_NAME, NAMES_MAX, &names);
+    tp_choose(fig, &pick, TP_KEY_NAME, NAMES_MAX, &names);
     struct tp_axis rows = tp_fig_rows(fig, TP_KEY_NAME, &names);
     size_t n = names.count, all = n + RANGE_FORMATS;
     struct tp_tic *tics = tp_fig_alloc(fig, all, sizeof *tics);
@@ -303,7 +304,7 @@ void tp_fig_range_against_formats(struct tp_fig *fig)
     struct tp_pick all = tp_pick_all();
     struct tp_choice passes;
     fig->failed |= !summary;
-    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
+    tp_choose(fig, &all, TP_KEY_PASS, 2, &passes);
     if (summary && passes.count == 0)
         add_ranges(fig, "all tensors", all, summary);
     for (size_t p = passes.count; summary && p > 0; p--)
@@ -354,7 +355,7 @@ static void pass_densities(struct tp_fig *fig, const struct tp_metric *member,
     const struct tp_key_values *keys = &fig->facts->keys[TP_KEY_PASS];
     struct tp_choice passes;
     struct tp_pick all = tp_pick_all();
-    tp_choose(fig->facts, &all, TP_KEY_PASS, 2, &passes);
+    tp_choose(fig, &all, TP_KEY_PASS, 2, &passes);
     for (size_t p = 0; p < (passes.count ? passes.count : 1); p++) {
         struct tp_ask ask = {
             .title = whole,

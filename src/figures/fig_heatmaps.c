@@ -42,8 +42,8 @@ static void by_layer_iteration(struct tp_fig *fig,
         .metric = metric,
     };
     struct tp_choice quants, passes;
-    tp_choose(facts, &all, TP_KEY_QUANT, 4, &quants);
-    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
+    tp_choose(fig, &all, TP_KEY_QUANT, 4, &quants);
+    tp_choose(fig, &all, TP_KEY_PASS, 2, &passes);
     if (passes.count == 0)
         by_quant(fig, ask, NULL, &quants);
     for (size_t p = passes.count; p > 0; p--) {
@@ -85,7 +85,7 @@ void tp_fig_mean_std_by_layer_sample(struct tp_fig *fig)
         .series = TP_KEY_LAYER,
     };
     struct tp_pick all = ask.pick;
-    tp_choose(facts, &all, TP_KEY_QUANT, 3, &quants);
+    tp_choose(fig, &all, TP_KEY_QUANT, 3, &quants);
     for (int m = 0; m < 2; m++) {
         size_t first = fig->count;
         ask.metric = m ? &tp_metric_std : &tp_metric_mean;
@@ -106,7 +106,7 @@ void tp_fig_std_by_layer_tensor_name(struct tp_fig *fig)
     struct tp_choice quants;
     struct tp_pick all = tp_pick_with(tp_pick_all(), TP_KEY_LAYER,
                                       TP_PICK_PRESENT);
-    tp_choose(facts, &all, TP_KEY_QUANT, 4, &quants);
+    tp_choose(fig, &all, TP_KEY_QUANT, 4, &quants);
     for (size_t i = 0; i < quants.count; i++) {
         struct tp_ask ask = {
             .title = facts->keys[TP_KEY_QUANT].names[quants.codes[i]],

@@ -16,7 +16,7 @@ static struct tp_pick forward(const struct tp_facts *facts)
 static void against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick)
 {
     struct tp_choice values;
-    tp_choose(fig->facts, &pick, key, 2, &values);
+    tp_choose(fig, &pick, key, 2, &values);
     if (values.count >= 2)
         tp_fig_against(fig, key, pick, TP_DENSITY_LINEAR);
 }
@@ -41,7 +41,7 @@ void tp_fig_quantile_bands(struct tp_fig *fig)
     struct tp_pick pick = tp_pick_with(tp_pick_all(), TP_KEY_LAYER,
                                        TP_PICK_PRESENT);
     struct tp_choice names;
-    tp_choose(fig->facts, &pick, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
+    tp_choose(fig, &pick, TP_KEY_NAME, TP_FIGURE_PANELS_MAX, &names);
     for (size_t i = 0; i < names.count; i++) {
         struct tp_ask ask = {
             .title = fig->facts->keys[TP_KEY_NAME].names[names.codes[i]],

@@ -39,7 +39,7 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
 {
     colours->choice = (struct tp_choice){.count = 1, .total = 1};
     if (ask->series != TP_KEY_COUNT)
-        tp_choose(fig->facts, &ask->pick, ask->series, limit,
+        tp_choose(fig, &ask->pick, ask->series, limit,
                   &colours->choice);
     colours->slots = tp_slots_chosen(fig, ask->series, &colours->choice);
     colours->series = ask->series == TP_KEY_COUNT
@@ -142,7 +142,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
     struct colours colours;
     struct tp_choice rows;
     struct tp_samples samples;
-    tp_choose(fig->facts, &ask->pick, ask->by, BOX_ROWS_MAX, &rows);
+    tp_choose(fig, &ask->pick, ask->by, BOX_ROWS_MAX, &rows);
     if (rows.count == 0 || !choose_series(fig, ask, 6, &colours))
         return;
     size_t count = colours.slots.count;
@@ -184,7 +184,7 @@ void tp_fig_shares(struct tp_fig *fig, const struct tp_shares *shares)
     struct tp_pick all = tp_pick_all();
     struct tp_choice choice;
     size_t rows = shares->row_count;
-    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
+    tp_choose(fig, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
     double *values = tp_fig_alloc(fig, rows * choice.count + 1, sizeof *values);
     for (size_t i = 0; values && i < choice.count; i++) {
         struct tp_pick pick = tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
@@ -303,6 +303,7 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
     struct tp_summary *scratch = malloc(sizeof *scratch);
     double *table = tp_fig_alloc(fig, x.count * 8 + 1, sizeof *table);
     size_t rows = 0;
+    fig->failed |= !scratch;
     tp_fig_sample(fig, ask, &x, &all, &samples);
     for (size_t i = 0; i < samples.count && table && scratch;) {
         size_t end = tp_samples_end(&samples, i);

@@ -148,12 +148,14 @@ static size_t weigh(const struct tp_facts *facts, const struct tp_pick *pick,
     return kept;
 }
 
-void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
-               enum tp_key key, size_t limit, struct tp_choice *choice)
+void tp_choose(struct tp_fig *fig, const struct tp_pick *pick, enum tp_key key,
+               size_t limit, struct tp_choice *choice)
 {
+    const struct tp_facts *facts = fig->facts;
     *choice = (struct tp_choice){0};
     struct weight *weights =
         calloc(facts->keys[key].count + 1, sizeof *weights);
+    fig->failed |= !weights;
     if (!weights)
         return;
     size_t n = weigh(facts, pick, key, weights);

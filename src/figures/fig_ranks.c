@@ -147,9 +147,11 @@ static double *cell_values(struct tp_fig *fig, const struct tp_metric *metric,
  * Flags ranks that stand out: [codes of ranks]. One value per rank, NaN for
  * ranks without; nothing is flagged below RANKS_MIN ranks.
  */
-static size_t flag_outliers(const double *values, size_t ranks, bool *flagged)
+static size_t flag_outliers(struct tp_fig *fig, const double *values,
+                            size_t ranks, bool *flagged)
 {
     double *sizes = calloc(ranks + 1, sizeof *sizes);
+    fig->failed |= !sizes;
     size_t n = 0, found = 0;
     for (size_t i = 0; sizes && i < ranks; i++) {
         if (isfinite(values[i]))
@@ -183,7 +185,7 @@ static bool *outlier_ranks(struct tp_fig *fig)
             return NULL;
         const double *values = cell_values(fig, &metric, &one, &all, false);
         if (values && flagged)
-            flag_outliers(values, ranks, flagged);
+            flag_outliers(fig, values, ranks, flagged);
     }
     return flagged;
 }
@@ -254,7 +256,7 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
     for (size_t r = 0; ranks && r < matrix->rows; r++)
         ranks[r] = matrix->values[r * matrix->columns + column];
     if (ranks && flagged)
-        flag_outliers(ranks, matrix->rows, flagged);
+        flag_outliers(fig, ranks, matrix->rows, flagged);
     return tp_fig_text(fig, "%s: %s rank %s, %s %s (%+.2g)", view->title,
                        flagged && flagged[row] ? "outlier" : "largest is",
                        matrix->y.tics[row].text,
