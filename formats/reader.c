@@ -548,14 +548,12 @@ enum tp_status tp_tensor_file_unchanged(const struct tp_tensor_file *file,
                : status;
 }
 
-/* Whether an open file is the one that was read before; where it could not be
- * opened, whether it is there. */
+/* Whether an open file is the one that was read before, or the one that could
+ * not be opened. */
 static enum tp_status meet(struct tp_found *found,
                            const struct tp_tensor_file *file,
                            enum tp_status opened, struct tp_error *err)
 {
-    if (opened != TP_OK && found->read == 0)
-        return TP_OK; /* nothing of it was read */
     if (opened != TP_OK)
         return tp_found_look(found, err);
     return file->bytes.modified == 0

@@ -14,8 +14,7 @@ static enum tp_status look(struct tp_found *found, struct tp_error *err)
 {
     if (found->modified == 0)
         return TP_OK;
-    if (found->read == 0)
-        tp_found_meet(found, found->size, found->modified, NULL);
+    tp_found_meet(found, found->size, found->modified, NULL);
     return tp_found_look(found, err);
 }
 
