@@ -65,13 +65,14 @@ static size_t drop_empty(struct tp_panel_series *series, size_t count)
  * The exponent at which a signed log axis is cut: small enough for nearly
  * all values, but not for a stray one near zero.
  */
-static int inner_exponent(const struct tp_panel *panel, unsigned first,
-                          unsigned last, int binades)
+static int inner_exponent(struct tp_fig *fig, const struct tp_panel *panel,
+                          unsigned first, unsigned last, int binades)
 {
     unsigned columns = tp_panel_info(panel->kind)->columns;
     double *sizes =
         calloc(TP_PANEL_ROWS_MAX * TP_PANEL_COLUMNS_MAX, sizeof *sizes);
     size_t n = 0;
+    fig->failed |= !sizes;
     for (size_t s = 0; sizes && s < panel->series_count; s++) {
         const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * columns; i++) {
@@ -98,11 +99,12 @@ static struct tp_axis metric_axis(const struct tp_metric *metric)
 }
 
 /* Sets where a signed axis is cut, from the columns that lie on it. */
-static void cut_signed(struct tp_axis *axis, const struct tp_panel *panel,
-                       unsigned first, unsigned last, int binades)
+static void cut_signed(struct tp_fig *fig, struct tp_axis *axis,
+                       const struct tp_panel *panel, unsigned first,
+                       unsigned last, int binades)
 {
     if (axis->scale == TP_SCALE_SIGNED_LOG2)
-        axis->inner = inner_exponent(panel, first, last,
+        axis->inner = inner_exponent(fig, panel, first, last,
                                      binades ? binades : SIGNED_BINADES);
 }
 
@@ -175,7 +177,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(&panel.x, &panel, 1, 7, ask->binades);
+    cut_signed(fig, &panel.x, &panel, 1, 7, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -246,7 +248,7 @@ void tp_fig_lines(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(&panel.y, &panel, 1, 1, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 1, 1, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -332,7 +334,7 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
         panel.y.scale = TP_SCALE_SIGNED_LOG2;
         panel.y.label = "value [tensor units, +-log2]";
     }
-    cut_signed(&panel.y, &panel, 1, 7, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 1, 7, ask->binades);
     if (rows > 1) /* one point is no band */
         tp_fig_add(fig, &panel);
 }
@@ -386,7 +388,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
         .series = series,
         .series_count = drop_empty(series, 2),
     };
-    cut_signed(&panel.y, &panel, 1, 5, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 1, 5, ask->binades);
     tp_fig_add(fig, &panel);
 }
 

@@ -338,6 +338,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
         .marks = mark,
         .mark_count = mark ? 1 : 0,
     };
+    fig->failed |= words.failed;
     tp_text_clear(&words);
     tp_fig_add(fig, &panel);
 }

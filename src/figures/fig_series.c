@@ -51,6 +51,7 @@ static const char *series_name(struct tp_fig *fig,
         tp_text_add(&text, " #%lld", (long long)series->ordinal);
     const char *made = tp_text_get(&text);
     const char *name = tp_fig_text(fig, "%s", made + (*made == ' '));
+    fig->failed |= text.failed;
     tp_text_clear(&text);
     return name;
 }
