@@ -458,7 +458,7 @@ static enum verdict look_again(char **command, const char *kind, long at,
 static bool is_of_hdf5(enum verdict verdict, int status)
 {
     return verdict == FOUND ? says("stderr", "libhdf5")
-                            : verdict == MUTE && getenv("ASAN_OPTIONS") &&
+                            : getenv("ASAN_OPTIONS") && WIFEXITED(status) &&
                                   WEXITSTATUS(status) == 255;
 }
 
