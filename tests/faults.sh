@@ -98,6 +98,9 @@ for part in in first; do
 done
 cp trace/*.json against
 cp trace/*.json kept_traces
+make_trace kept_traces/c.json 700
+mkdir kept/other
+cp "$data"/formats/good-bf16.npy kept/other
 cp -R replay/step0 config
 echo '{"task": "free_benchmark", "rank": [], "step": [], "level": "L1",
 "free_benchmark": {"scope": [], "list": ["softmax"], "pert_mode":
@@ -129,10 +132,11 @@ to="--output_dir out --jobs 1"
         trace --compare a.json b.json $to
     loops merge "merge first.state --no_plots" -- \
         merge in.state first.state --no_plots --no_html $to
-    # its state is in the older result, and is made from there on
-    loops kept "tensors first --no_plots --state older/kept.state" -- \
+    # its state is in the older result, and is made from there on; what is left
+    # where a file cannot be read is not the older one again
+    loops kept "tensors other --no_plots --state older/kept.state" -- \
         tensors first in --no_plots --no_html --state out/kept.state $to
-    loops kept_traces "trace a.json --no_plots --state older/kept.state" -- \
+    loops kept_traces "trace c.json --no_plots --state older/kept.state" -- \
         trace a.json b.json --no_plots --no_html --state out/kept.state $to
     loops config "replay step0 --no_plots" -- replay step0 --no_plots \
         --no_html --config config.json $to
