@@ -128,8 +128,8 @@ to="--output_dir out --jobs 1"
     RUNS=12
     loops kinds "tensors in/good-packed.safetensors --no_plots" -- tensors in \
         --no_plots --no_html --dims none --formats none $to
-    loops against "trace --compare a.json a.json" -- \
-        trace --compare a.json b.json $to
+    loops against "trace --compare a.json a.json --no_plots" -- \
+        trace --compare a.json b.json --no_plots $to
     loops merge "merge first.state --no_plots" -- \
         merge in.state first.state --no_plots --no_html $to
     # its state is in the older result, and is made from there on; what is left
