@@ -66,7 +66,7 @@ static size_t drop_empty(struct tp_panel_series *series, size_t count)
  * all values, but not for a stray one near zero.
  */
 static int inner_exponent(struct tp_fig *fig, const struct tp_panel *panel,
-                          unsigned first, unsigned last, int binades)
+                          unsigned last, int binades)
 {
     unsigned columns = tp_panel_info(panel->kind)->columns;
     double *sizes =
@@ -77,7 +77,7 @@ static int inner_exponent(struct tp_fig *fig, const struct tp_panel *panel,
         const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * columns; i++) {
             double size = fabs(series->values[i]);
-            if (i % columns >= first && i % columns <= last &&
+            if (i % columns >= 1 && i % columns <= last &&
                 isfinite(size) && size > 0)
                 sizes[n++] = size;
         }
@@ -98,13 +98,14 @@ static struct tp_axis metric_axis(const struct tp_metric *metric)
     return (struct tp_axis){.label = metric->label, .scale = metric->scale};
 }
 
-/* Sets where a signed axis is cut, from the columns that lie on it. */
+/* Sets where a signed axis is cut, from the columns that lie on it: all from
+ * the second on to `last`. */
 static void cut_signed(struct tp_fig *fig, struct tp_axis *axis,
-                       const struct tp_panel *panel, unsigned first,
-                       unsigned last, int binades)
+                       const struct tp_panel *panel, unsigned last,
+                       int binades)
 {
     if (axis->scale == TP_SCALE_SIGNED_LOG2)
-        axis->inner = inner_exponent(fig, panel, first, last,
+        axis->inner = inner_exponent(fig, panel, last,
                                      binades ? binades : SIGNED_BINADES);
 }
 
@@ -177,7 +178,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(fig, &panel.x, &panel, 1, 7, ask->binades);
+    cut_signed(fig, &panel.x, &panel, 7, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -248,7 +249,7 @@ void tp_fig_lines(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(fig, &panel.y, &panel, 1, 1, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 1, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -334,7 +335,7 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
         panel.y.scale = TP_SCALE_SIGNED_LOG2;
         panel.y.label = "value [tensor units, +-log2]";
     }
-    cut_signed(fig, &panel.y, &panel, 1, 7, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 7, ask->binades);
     if (rows > 1) /* one point is no band */
         tp_fig_add(fig, &panel);
 }
@@ -388,7 +389,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
         .series = series,
         .series_count = drop_empty(series, 2),
     };
-    cut_signed(fig, &panel.y, &panel, 1, 5, ask->binades);
+    cut_signed(fig, &panel.y, &panel, 5, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
