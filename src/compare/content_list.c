@@ -183,15 +183,9 @@ static enum tp_status list_file(struct lister *l, struct tp_found *found,
     const bool promised = tp_format_has_suffix(found->path) ||
                           !strcmp(found->path, l->wish->root);
     const size_t before = l->side->count;
-    /* what is none may change as it likes */
-    if (!promised && tp_tensor_file_open(found->path, &l->file, &why) ==
-                         TP_E_UNSUPPORTED) {
-        tp_tensor_file_close(&l->file);
-        return TP_OK;
-    }
-    tp_tensor_file_close(&l->file);
     enum tp_status status = tp_tensor_file_open_found(found, &l->file, &why);
-    if (status == TP_OK && !is_wanted(l, found->path)) {
+    if ((status == TP_OK && !is_wanted(l, found->path)) ||
+        (status == TP_E_UNSUPPORTED && !promised)) {
         tp_tensor_file_close(&l->file);
         return TP_OK;
     }
