@@ -69,7 +69,7 @@ loops()
 data=$srcdir/testdata
 cd "$work" || exit 99
 mkdir tensors trace figures dump compare parting content replay check inspect \
-    page kinds against merge kept kept_traces config
+    page kinds against merge kept kept_traces config mapped crc
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -105,6 +105,16 @@ cp -R replay/step0 config
 echo '{"task": "free_benchmark", "rank": [], "step": [], "level": "L1",
 "free_benchmark": {"scope": [], "list": ["softmax"], "pert_mode":
 "improve_precision", "fuzz_stage": "forward"}}' > config/config.json
+cp -R compare/* mapped
+chmod -R u+w mapped
+sed -i 's/"Module\.blocks\.0\.linear/"Module.h.0.fc/' \
+    mapped/step0/proc4711/dump.json
+echo 'h.0.fc: blocks.0.linear' > mapped/map
+cp -R dump/step0 crc
+mkdir crc/other
+echo '{"data": {"Functional.layer_norm.0.forward": {"input_args": [
+{"type": "torch.Tensor", "dtype": "torch.bfloat16", "md5": "00000000"}]}}}' \
+    > crc/other/dump.json
 to="--output_dir out --jobs 1"
 # shellcheck disable=SC2086
 {
@@ -140,6 +150,10 @@ to="--output_dir out --jobs 1"
         trace a.json b.json --no_plots --no_html --state out/kept.state $to
     loops config "replay step0 --no_plots" -- replay step0 --no_plots \
         --no_html --config config.json $to
+    loops mapped "compare step1 step1 --no_plots" -- compare step0 step1 \
+        --map map --no_plots --no_html $to
+    loops crc "dump other" -- dump step0 --crc_from other --no_plots \
+        --no_html $to
 }
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

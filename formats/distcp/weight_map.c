@@ -98,6 +98,8 @@ static enum tp_status read_entry(struct map *map,
         why.offset = part.offset;
         return path ? skip(map, path, &why) : tp_fail_memory(map->err);
     }
+    if (status != TP_OK && map->err)
+        *map->err = why;
     if (status == TP_OK)
         status = tp_grow(&map->entries, &map->room, map->count + 1,
                          sizeof entry, map->err);

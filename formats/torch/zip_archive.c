@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zip.h>
+#include <zlib.h>
 
 #include "base/limits.h"
 #include "base/spill.h"
@@ -143,6 +144,29 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
     }
 }
 
+/* Whether libzip, or zlib below it, had no memory; libzip 1.7 says nothing
+ * where it has none for a source. */
+static bool is_short_of_memory(const zip_error_t *error)
+{
+    switch (zip_error_code_zip(error)) {
+    case ZIP_ER_OK:
+    case ZIP_ER_MEMORY:
+        return true;
+    case ZIP_ER_ZLIB:
+        return zip_error_code_system(error) == Z_MEM_ERROR;
+    default:
+        return false;
+    }
+}
+
+/* Opens a record; what was said of another is forgotten. */
+static zip_file_t *open_record(struct tp_zip *zip, uint64_t index,
+                               zip_flags_t flags)
+{
+    zip_error_clear(zip->archive);
+    return zip_fopen_index(zip->archive, index, flags);
+}
+
 /* Words what libzip says, or what the input said below it. */
 static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
                                const char *what, struct tp_error *err)
@@ -152,7 +176,7 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
             *err = zip->input_error;
         return zip->input_error.code;
     }
-    if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
+    if (is_short_of_memory(error))
         return tp_fail_memory(err);
     if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
         return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->range.end,
@@ -301,8 +325,7 @@ static enum tp_status find_start(struct tp_zip *zip, const char *name,
                                  struct tp_error *err)
 {
     unsigned char first;
-    zip_file_t *file =
-        zip_fopen_index(zip->archive, record->index, ZIP_FL_COMPRESSED);
+    zip_file_t *file = open_record(zip, record->index, ZIP_FL_COMPRESSED);
     if (!file)
         return fail_zip(zip, zip_get_error(zip->archive), name, err);
     zip_int64_t got = record->size ? zip_fread(file, &first, 1) : 1;
@@ -429,11 +452,12 @@ static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
     return status;
 }
 
-static enum tp_status inflate(struct tp_zip *zip,
-                              const struct tp_zip_record *record,
-                              unsigned char *memory, struct tp_error *err)
+static enum tp_status inflate_record(struct tp_zip *zip,
+                                     const struct tp_zip_record *record,
+                                     unsigned char *memory,
+                                     struct tp_error *err)
 {
-    zip_file_t *file = zip_fopen_index(zip->archive, record->index, 0);
+    zip_file_t *file = open_record(zip, record->index, 0);
     if (!file)
         return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
                         err);
@@ -450,7 +474,7 @@ enum tp_status tp_zip_peek(struct tp_zip *zip,
     *got = record->size < length ? (size_t)record->size : length;
     if (!record->deflated)
         return tp_bytes_read(&zip->bytes, record->start, buffer, *got, err);
-    zip_file_t *file = zip_fopen_index(zip->archive, record->index, 0);
+    zip_file_t *file = open_record(zip, record->index, 0);
     if (!file)
         return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
                         err);
@@ -472,14 +496,14 @@ static enum tp_status make_ready(struct inflated *i, struct tp_error *err)
         if (!i->memory)
             return tp_fail_memory(err);
         zip->memory_used += size;
-        return inflate(zip, &i->record, i->memory, err);
+        return inflate_record(zip, &i->record, i->memory, err);
     }
     enum tp_status status =
         zip->spill.fd < 0 ? tp_spill_open(&zip->spill, err) : TP_OK;
     if (status == TP_OK)
         status = tp_spill_room(&zip->spill, size, err);
     if (status == TP_OK)
-        status = inflate(zip, &i->record, NULL, err);
+        status = inflate_record(zip, &i->record, NULL, err);
     if (status == TP_OK) {
         i->spill_at = zip->spill.size;
         zip->spill.size += size;
@@ -563,7 +587,7 @@ enum tp_status tp_zip_load(struct tp_zip *zip,
     unsigned char *memory = malloc(record->size ? (size_t)record->size : 1);
     if (!memory)
         return tp_fail_memory(err);
-    enum tp_status status = inflate(zip, record, memory, err);
+    enum tp_status status = inflate_record(zip, record, memory, err);
     if (status != TP_OK) {
         free(memory);
         return status;

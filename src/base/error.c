@@ -28,6 +28,7 @@ static void set_message(struct tp_error *err, enum tp_status code,
                         int64_t offset, const char *text)
 {
     err->code = code;
+    err->of_second = false;
     err->offset = offset;
     snprintf(err->message, sizeof err->message, "%s", text);
     make_printable(err->message, sizeof err->message);
@@ -89,6 +90,13 @@ void tp_while(struct tp_error *err, const char *format, ...)
     size_t used = strlen(err->message);
     snprintf(err->message + used, sizeof err->message - used, ", while %s",
              frame);
+}
+
+enum tp_status tp_of_second(enum tp_status status, struct tp_error *err)
+{
+    if (status != TP_OK && err)
+        err->of_second = true;
+    return status;
 }
 
 void tp_error_in_file(struct tp_error *err, const char *path)

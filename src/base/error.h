@@ -2,6 +2,7 @@
 #ifndef TP_BASE_ERROR_H
 #define TP_BASE_ERROR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -38,6 +39,7 @@ enum {
 /* One failure: what, where, and in the course of what. */
 struct tp_error {
     enum tp_status code;
+    bool of_second;               /* it is of the second of two inputs */
     int64_t offset;               /* byte in `file`; -1: none         */
     char file[TP_ERROR_FILE_MAX]; /* empty: not about a file          */
     char message[TP_ERROR_MESSAGE_MAX];
@@ -74,6 +76,10 @@ enum tp_status tp_fail_memory(struct tp_error *err);
  * a NULL or unset error.
  */
 void tp_while(struct tp_error *err, const char *format, ...) TP_PRINTF(2, 3);
+
+/* Marks a failure as one of the second of two inputs that are read in step;
+ * does nothing where `status`, which it returns, is TP_OK, or to NULL. */
+enum tp_status tp_of_second(enum tp_status status, struct tp_error *err);
 
 /* Names the file the error is about, unless one is named already. */
 void tp_error_in_file(struct tp_error *err, const char *path);

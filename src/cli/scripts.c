@@ -189,7 +189,7 @@ enum tp_status tp_scripts_explain_tensors(const struct tp_check *check,
                 "at %s",
                 worst->evidence, faults[i].name, tp_text_get(&said));
     }
-    bool failed = said.failed;
+    const bool failed = said.failed || findings->failed;
     tp_text_clear(&said);
     return failed ? tp_fail_memory(err) : TP_OK;
 }

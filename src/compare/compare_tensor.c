@@ -173,10 +173,7 @@ static void measure_job(struct measurer *m, const struct job *job,
         set_row(&m->scans[worker], tensors[0]->ndim == 0, row);
         return;
     }
-    const struct tp_error why = err; /* of which of the two is not known */
-    tp_fail(&err, why.code, why.offset, "not compared with %s: %s",
-            job->files[1]->path, why.message);
-    fail_row(m, job, 0, &err);
+    fail_row(m, job, err.of_second, &err);
 }
 
 /* --- tasks ---------------------------------------------------------------- */

@@ -12,41 +12,12 @@
 
 #include "damage/damage_scan.h"
 #include "data/tensor_axes.h"
-#include "dump/dump_print.h"
-#include "formats/reader.h"
+#include "dump/dump_reading.h"
 
-/* A tensor while it is read. */
-struct opened {
-    const struct tp_dump_item *item;
-    struct tp_tensor_file file;
-    const struct tp_tensor *tensor; /* NULL: it has no elements            */
-    bool open;                      /* or could not be                     */
-};
-
-static enum tp_status open_item(const struct tp_dump_item *item,
-                                struct opened *opened, struct tp_error *err)
+/* The tensor of an open reading, if it has elements. */
+static bool has_elements(const struct tp_dump_reading *reading)
 {
-    enum tp_status status = TP_OK;
-    *opened = (struct opened){.item = item, .open = item->file};
-    if (opened->open)
-        status = tp_dump_item_open(item, &opened->file, &opened->tensor, err);
-    if (opened->tensor && opened->tensor->numel == 0)
-        opened->tensor = NULL;
-    return status;
-}
-
-/* Closes what was read with `status`: whether that can be kept. */
-static enum tp_status close_item(struct opened *opened, enum tp_status status,
-                                 struct tp_error *err)
-{
-    if (opened->open) {
-        status = tp_tensor_file_end_found(opened->item->file, "",
-                                          &opened->file, status, err);
-        if (status != TP_OK)
-            tp_while(err, "reading %s", opened->item->file->path);
-    }
-    tp_arena_clear(&opened->file.arena);
-    return status;
+    return reading->tensor && reading->tensor->numel > 0;
 }
 
 static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
@@ -76,31 +47,37 @@ static bool reshape(const struct tp_tensor *tensor, const struct tp_tensor *as,
     return true;
 }
 
-/* What a failure to read means: of the others the words tell. */
-static enum tp_status judge(enum tp_status status,
-                            const struct tp_error *failure,
-                            struct tp_dump_damage *damage, struct tp_error *err)
+/* Closes what was read: what a failure means, of others than these two the
+ * words tell. */
+static enum tp_status close_reading(struct tp_dump_reading *reading,
+                                    struct tp_dump_damage *damage,
+                                    struct tp_error *err)
 {
+    const struct tp_dump_item *item = reading->item;
+    const enum tp_status status = tp_dump_reading_close(reading);
+    tp_dump_reading_clear(reading);
     if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED) {
         if (err)
-            *err = *failure;
+            *err = reading->why;
         return status;
     }
     if (status != TP_OK) {
         damage->read = false;
         damage->cause = "";
         tp_text_clear(&damage->words);
-        tp_text_add(&damage->unread, "not known: %s", failure->message);
+        tp_text_clear(&damage->unread);
+        tp_text_add(&damage->unread, "not known: %s, while reading %s",
+                    reading->why.message, item->file->path);
     }
     return damage->words.failed || damage->unread.failed ? tp_fail_memory(err)
                                                          : TP_OK;
 }
 
 static void find_shape(const struct tp_damage_found *found,
-                       const struct opened *opened,
+                       const struct tp_dump_reading *reading,
                        struct tp_dump_damage *damage)
 {
-    const struct tp_label *label = &opened->file.label;
+    const struct tp_label *label = &reading->file.label;
     tp_damage_shape_find(&found->plan, &found->damage, found->cells, label,
                          &damage->shape);
     damage->read = true;
@@ -113,8 +90,8 @@ static void find_shape(const struct tp_damage_found *found,
 /* --- pairs ---------------------------------------------------------------- */
 
 static enum tp_status scan_pair(struct tp_readers *readers,
-                                const struct opened *from,
-                                const struct opened *to,
+                                const struct tp_dump_reading *from,
+                                const struct tp_dump_reading *to,
                                 struct tp_dump_damage *damage,
                                 struct tp_error *err)
 {
@@ -144,39 +121,29 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
                                    struct tp_dump_damage *damage,
                                    struct tp_error *err)
 {
-    struct opened x, y = {.open = false};
-    struct tp_error failure = {.code = TP_OK}, other = {.code = TP_OK};
+    struct tp_dump_reading x = {0}, y = {0};
     damage->cause = "";
-    enum tp_status status = open_item(from, &x, &failure);
-    const bool first = status == TP_OK;
-    if (first)
-        status = open_item(to, &y, &failure);
-    if (status == TP_OK && x.tensor && y.tensor &&
+    if (tp_dump_reading_open(&x, from) == TP_OK)
+        tp_dump_reading_open(&y, to);
+    if (has_elements(&x) && has_elements(&y) &&
         x.tensor->numel == y.tensor->numel) {
-        status = scan_pair(readers, &x, &y, damage, &failure);
-        if (status != TP_OK) { /* of which of the two is not known */
-            other = failure;
-            tp_fail(&failure, other.code, other.offset,
-                    "not compared with %s: %s", from->file->path,
-                    other.message);
-        }
+        struct tp_error why = {.code = TP_OK};
+        const enum tp_status status = scan_pair(readers, &x, &y, damage, &why);
+        struct tp_dump_reading *reads = why.of_second ? &y : &x;
+        reads->status = status;
+        reads->why = why;
     }
-    const enum tp_status its =
-        close_item(&x, first ? TP_OK : status, first ? &other : &failure);
-    if (first)
-        status = close_item(&y, status, &failure);
-    if (first && status == TP_OK && its != TP_OK) {
-        status = its;
-        failure = other;
-    }
-    return judge(status, &failure, damage, err);
+    const enum tp_status first = close_reading(&x, damage, err);
+    const enum tp_status second =
+        close_reading(&y, damage, first == TP_OK ? err : NULL);
+    return first != TP_OK ? first : second;
 }
 
 /* --- one tensor ----------------------------------------------------------- */
 
 /* The elements of one kind; *any: there are some. */
 static enum tp_status scan_kind(struct tp_readers *readers,
-                                const struct opened *opened,
+                                const struct tp_dump_reading *reading,
                                 enum tp_damage_kind kind,
                                 struct tp_dump_damage *damage, bool *any,
                                 struct tp_error *err)
@@ -184,10 +151,10 @@ static enum tp_status scan_kind(struct tp_readers *readers,
     struct tp_damage_found found;
     memset(&found, 0, sizeof found);
     enum tp_status status =
-        tp_damage_scan(readers, 0, opened->tensor, kind, &found, err);
+        tp_damage_scan(readers, 0, reading->tensor, kind, &found, err);
     *any = status == TP_OK && found.damage.damaged > 0;
     if (*any) {
-        find_shape(&found, opened, damage);
+        find_shape(&found, reading, damage);
         tp_damage_tell_kind(&found.plan, &damage->shape,
                             kind == TP_DAMAGE_NAN ? "NaN" : "Inf",
                             &damage->words);
@@ -201,19 +168,17 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
                                         struct tp_dump_damage *damage,
                                         struct tp_error *err)
 {
-    struct opened opened;
-    struct tp_error failure = {.code = TP_OK};
+    struct tp_dump_reading reading = {0};
     bool any = false;
     damage->cause = "";
-    enum tp_status status = open_item(item, &opened, &failure);
-    if (opened.tensor)
-        status =
-            scan_kind(readers, &opened, TP_DAMAGE_NAN, damage, &any, &failure);
-    if (opened.tensor && status == TP_OK && !any)
-        status =
-            scan_kind(readers, &opened, TP_DAMAGE_INF, damage, &any, &failure);
-    status = close_item(&opened, status, &failure);
-    return judge(status, &failure, damage, err);
+    tp_dump_reading_open(&reading, item);
+    if (has_elements(&reading))
+        reading.status = scan_kind(readers, &reading, TP_DAMAGE_NAN, damage,
+                                   &any, &reading.why);
+    if (has_elements(&reading) && reading.status == TP_OK && !any)
+        reading.status = scan_kind(readers, &reading, TP_DAMAGE_INF, damage,
+                                   &any, &reading.why);
+    return close_reading(&reading, damage, err);
 }
 
 void tp_dump_damage_clear(struct tp_dump_damage *damage)

@@ -5,22 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/dump_print.h"
-#include "formats/reader.h"
+#include "base/memory.h"
+#include "dump/dump_reading.h"
 
 /* Elements are compared so many at a time. */
 enum { STRETCH = 16384 };
 
 /* One of the two while it is read. */
 struct side {
-    const struct tp_dump_item *item;
-    struct tp_tensor_file file;
-    const struct tp_tensor *tensor; /* NULL: it is not open                */
+    struct tp_dump_reading reading;
     struct tp_walk walk;
     unsigned char *codes; /* STRETCH elements                              */
     unsigned char *room;  /* TP_CHUNK_BYTES                                */
-    enum tp_status status;
-    struct tp_error why; /* it could not be read                           */
 };
 
 struct comparison {
@@ -37,24 +33,21 @@ struct comparison {
     double lowest, highest; /* of all of `to`                              */
 };
 
-static void open_side(struct side *side)
+static bool open_side(struct side *side, const struct tp_dump_item *item)
 {
-    if (!side->item->file)
-        return;
-    side->status =
-        tp_dump_item_open(side->item, &side->file, &side->tensor, &side->why);
-    if (side->status == TP_OK)
-        tp_walk_ordered(side->tensor, &side->walk);
+    tp_dump_reading_open(&side->reading, item);
+    if (side->reading.tensor)
+        tp_walk_ordered(side->reading.tensor, &side->walk);
+    return side->reading.tensor;
 }
 
-static void close_side(struct side *side)
+static enum tp_status close_side(struct side *side)
 {
-    if (side->tensor || side->status != TP_OK)
-        side->status = tp_tensor_file_end_found(
-            side->item->file, "", &side->file, side->status, &side->why);
-    tp_arena_clear(&side->file.arena);
+    const enum tp_status status = tp_dump_reading_close(&side->reading);
+    tp_dump_reading_clear(&side->reading);
     free(side->codes);
     free(side->room);
+    return status;
 }
 
 static bool provide(struct comparison *work)
@@ -131,11 +124,12 @@ static enum tp_status read_both(struct comparison *work, struct tp_error *err)
 static enum tp_status compare(struct comparison *work, struct tp_error *err)
 {
     struct tp_dump_pair *pair = work->pair;
-    if (work->from.tensor->dtype != work->to.tensor->dtype ||
-        work->from.tensor->numel != work->to.tensor->numel)
+    const struct tp_tensor *from = work->from.reading.tensor;
+    const struct tp_tensor *to = work->to.reading.tensor;
+    if (from->dtype != to->dtype || from->numel != to->numel)
         return TP_OK;
-    work->dtype = work->from.tensor->dtype;
-    pair->numel = work->from.tensor->numel;
+    work->dtype = from->dtype;
+    pair->numel = from->numel;
     pair->size = tp_dtype_info(work->dtype)->size;
     if (!provide(work))
         return tp_fail_memory(err);
@@ -151,9 +145,7 @@ enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                                     struct tp_arena *arena,
                                     struct tp_error *err)
 {
-    struct comparison work = {.from = {.item = from},
-                              .to = {.item = to},
-                              .pair = pair,
+    struct comparison work = {.pair = pair,
                               .limit = NAN,
                               .low = INFINITY,
                               .high = -INFINITY,
@@ -161,28 +153,27 @@ enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
                               .highest = -INFINITY};
     *pair = (struct tp_dump_pair){.first = -1, .last = -1};
     work.reads = &work.from;
-    open_side(&work.from);
-    if (work.from.status == TP_OK)
-        open_side(&work.to);
-    if (work.from.tensor && work.to.tensor) {
+    if (open_side(&work.from, from) && open_side(&work.to, to)) {
         struct tp_error why = {.code = TP_OK};
-        const enum tp_status status = compare(&work, &why);
-        work.reads->status = status;
-        work.reads->why = why;
+        work.reads->reading.status = compare(&work, &why);
+        work.reads->reading.why = why;
     }
     pair->clamped = pair->differing && !work.several &&
                     ((work.limit == work.lowest && work.high < work.limit) ||
                      (work.limit == work.highest && work.low > work.limit));
-    close_side(&work.from);
-    close_side(&work.to);
+    const enum tp_status first = close_side(&work.from);
+    const enum tp_status second = close_side(&work.to);
     free(work.values);
-    const struct side *bad =
-        work.from.status != TP_OK ? &work.from : &work.to;
-    if (bad->status == TP_OK)
+    if (first == TP_OK && second == TP_OK)
         return TP_OK;
     *pair = (struct tp_dump_pair){.first = -1, .last = -1};
-    if (work.from.status == TP_E_MEMORY || work.to.status == TP_E_MEMORY)
+    if (first == TP_E_MEMORY || second == TP_E_MEMORY)
         return tp_fail_memory(err);
-    tp_dump_unread_add(unread, arena, bad->item->file->path, &bad->why);
+    if (first != TP_OK)
+        tp_dump_unread_add(unread, arena, from->file->path,
+                           &work.from.reading.why);
+    else
+        tp_dump_unread_add(unread, arena, to->file->path,
+                           &work.to.reading.why);
     return TP_OK;
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/reader.h"
+#include "dump/dump_reading.h"
 
 /* Elements are read so many bytes at a time. */
 enum { READ_BYTES = 256 << 10 };
@@ -136,29 +136,13 @@ static enum tp_status take(const struct tp_tensor *tensor,
     return status;
 }
 
-enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
-                                 struct tp_tensor_file *file,
-                                 const struct tp_tensor **tensor,
-                                 struct tp_error *err)
-{
-    enum tp_status status = tp_tensor_file_open_found(item->file, file, err);
-    *tensor = NULL;
-    if (status != TP_OK)
-        return status;
-    if (item->tensor >= file->tensor_count)
-        return tp_fail(err, TP_E_DAMAGED, -1, "it has no tensor %zu",
-                       item->tensor);
-    *tensor = &file->tensors[item->tensor];
-    return TP_OK;
-}
-
 /* --- places
  * ------------------------------------------------------------------- */
 
 /* What a worker has. */
 struct worker {
     struct room room;
-    struct tp_tensor_file file;
+    struct tp_dump_reading reading;
     size_t unread, first; /* items, and the first of them                  */
     struct tp_error why;  /* it could not be                               */
     bool memory;          /* failed                                        */
@@ -176,17 +160,15 @@ static void take_task(void *context, size_t index, unsigned number)
     struct worker *worker = &taker->workers[number];
     struct tp_dump_item *item = &taker->from->place->items[index];
     struct tp_dump_print *print = &taker->prints[index];
-    const struct tp_tensor *tensor;
-    struct tp_error why = {.code = TP_OK};
+    struct tp_dump_reading *reading = &worker->reading;
     *print = (struct tp_dump_print){.known = false};
-    if (!item->file || (taker->from->stop && *taker->from->stop))
+    if (taker->from->stop && *taker->from->stop)
         return;
-    enum tp_status status =
-        tp_dump_item_open(item, &worker->file, &tensor, &why);
-    if (status == TP_OK)
-        status = take(tensor, &worker->room, print, &why);
-    status =
-        tp_tensor_file_end_found(item->file, "", &worker->file, status, &why);
+    tp_dump_reading_open(reading, item);
+    if (reading->tensor)
+        reading->status =
+            take(reading->tensor, &worker->room, print, &reading->why);
+    const enum tp_status status = tp_dump_reading_close(reading);
     print->known = print->known && status == TP_OK;
     item->has_crc = print->known;
     item->crc = print->crc;
@@ -195,7 +177,7 @@ static void take_task(void *context, size_t index, unsigned number)
     worker->memory |= status == TP_E_MEMORY;
     if (worker->unread++ == 0 || index < worker->first) {
         worker->first = index;
-        worker->why = why;
+        worker->why = reading->why;
     }
 }
 
@@ -239,7 +221,7 @@ enum tp_status tp_dump_prints_take(const struct tp_dump_print_from *from,
         good &= !worker->memory;
         free(worker->room.codes);
         free(worker->room.walk);
-        tp_arena_clear(&worker->file.arena);
+        tp_dump_reading_clear(&worker->reading);
     }
     free(taker.workers);
     if (!good)

@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include "base/pool.h"
-#include "data/tensor_file.h"
 #include "dump/dump.h"
 #include "dump/dump_unread.h"
 
@@ -59,14 +58,5 @@ int tp_dump_print_count(const struct tp_dump_print *print);
 /* How many different values the samples have, zero apart: contents that many
  * tensors have, such as masks and counters, have few. */
 int tp_dump_print_values(const struct tp_dump_print *print);
-
-/* Opens the file of an item, which has one, for its tensor. Close it with
- * tp_tensor_file_end_found, and clear its arena, in any case. Fails as
- * tp_tensor_file_open_found, and with TP_E_DAMAGED when the tensor is not
- * there. */
-enum tp_status tp_dump_item_open(const struct tp_dump_item *item,
-                                 struct tp_tensor_file *file,
-                                 const struct tp_tensor **tensor,
-                                 struct tp_error *err);
 
 #endif

@@ -97,10 +97,13 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
                 return status;
             work->slots[work->count++] = (struct slot){.place = p, .call = i};
         }
-    return work->count == 0 && asks
-               ? tp_fail(err, TP_E_NOT_FOUND, -1,
-                         "no call has a name that scope and list choose")
-               : TP_OK;
+    if (work->count > 0 || !asks)
+        return TP_OK;
+    const struct tp_found *bad = tp_found_first_bad(&dump->found);
+    return tp_fail(err, TP_E_NOT_FOUND, -1,
+                   "no call has a name that scope and list choose%s%s%s%s",
+                   bad ? "; not read: " : "", bad ? bad->path : "",
+                   bad ? ": " : "", bad ? bad->problems->reason : "");
 }
 
 /* --- one call ------------------------------------------------------------- */

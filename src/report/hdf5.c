@@ -12,17 +12,12 @@
 
 #include <errno.h>
 #include <hdf5.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
-
+#include "base/apart.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -428,86 +423,15 @@ struct work {
     size_t count;
 };
 
-static enum tp_status write_here(const struct work *work, struct tp_error *err)
+static enum tp_status write_apart(void *context, struct tp_error *err)
 {
+    const struct work *work = context;
     /* Its exit handler closes files once more, and crashes on one that could
      * not be written (seen with 1.10.8 on a full disk). */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* the library prints otherwise */
     return write_file(work->aside, work->header, work->tables, work->count,
                       err);
-}
-
-/* In the child: what went wrong goes to the parent. */
-static void write_and_exit(const struct work *work, pid_t parent, int to)
-{
-    struct tp_error why = {0};
-#if defined(__linux__)
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would remove the file */
-#endif
-    if (getppid() != parent)
-        _exit(EXIT_FAILURE);
-    enum tp_status status = write_here(work, &why);
-    if (status != TP_OK && write(to, &why, sizeof why) != sizeof why)
-        _exit(EXIT_FAILURE);
-    _exit(EXIT_SUCCESS);
-}
-
-/* What became of the child: what it said, else how it ended. */
-static enum tp_status hear(pid_t child, int from, struct tp_error *err)
-{
-    struct tp_error why = {0};
-    size_t had = 0;
-    ssize_t n;
-    int ended = 0;
-    while (had < sizeof why &&
-           ((n = read(from, (char *)&why + had, sizeof why - had)) > 0 ||
-            (n < 0 && errno == EINTR)))
-        had += n > 0 ? (size_t)n : 0;
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-        continue;
-    if (had == sizeof why)
-        return tp_fail(err, why.code, why.offset, "%s", why.message);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_SUCCESS && had == 0)
-        return TP_OK;
-    return tp_fail(err, TP_E_MEMORY, -1,
-                   "cannot write the tables: the HDF5 library gave up (%s %d), "
-                   "most likely out of memory",
-                   WIFSIGNALED(ended) ? "signal" : "status",
-                   WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
-}
-
-/* The allocators of sanitizers may be held by another thread when the child is
- * made, which then waits for ever; the C library's are not. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FORKS false
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define FORKS false
-#endif
-#endif
-#ifndef FORKS
-#define FORKS true
-#endif
-
-/*
- * The library ends the process where memory fails, by exit() or a crash (seen
- * with 1.10.8): so a child writes, and nothing but the file is lost with it.
- */
-static enum tp_status write_apart(const struct work *work, struct tp_error *err)
-{
-    int ends[2];
-    if (!FORKS || pipe(ends) != 0)
-        return write_here(work, err);
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0)
-        write_and_exit(work, parent, ends[1]);
-    close(ends[1]);
-    enum tp_status status =
-        child < 0 ? write_here(work, err) : hear(child, ends[0], err);
-    close(ends[0]);
-    return status;
 }
 
 enum tp_status tp_hdf5_write(const char *path,
@@ -518,8 +442,10 @@ enum tp_status tp_hdf5_write(const char *path,
     char *aside = tp_file_aside(path);
     if (!aside)
         return tp_fail_memory(err);
-    const struct work work = {aside, header, tables, count};
-    enum tp_status status = write_apart(&work, err);
+    struct work work = {aside, header, tables, count};
+    enum tp_status status = /* the library may end the process */
+        tp_apart(write_apart, &work,
+                 "cannot write the tables: the HDF5 library", err);
     if (status == TP_OK)
         status = tp_file_commit(aside, path, err);
     else

@@ -393,6 +393,7 @@ static void add_worst(const struct tp_report *report, size_t most,
     enum { WORST_OF_ALL = 50 }; /* the full order is in summary.h5 */
     size_t count;
     struct badness *list = bad_tensors(report->results.run, &count);
+    text->failed |= !list;
     most = most ? most : WORST_OF_ALL;
     if (list && count) {
         tp_text_add(text,

@@ -53,6 +53,8 @@ struct tp_findings {
     struct tp_finding *rows; /* worst first                               */
     size_t count, capacity;
     struct tp_arena arena; /* owns the texts made for them                */
+    bool failed;           /* memory was short for one of them, or for what a
+                              rule looked up                              */
 };
 
 /* Releases what it owns; it is empty afterwards. */
@@ -72,10 +74,13 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
 const struct tp_row *tp_finding_row(const struct tp_run *run,
                                     const struct tp_finding *finding);
 
-/* A text of the findings' arena, worded as printf does; "" when out of
- * memory. */
+/* A text of the findings' arena, worded as printf does; "" when out of memory,
+ * which sets `failed`. */
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...) TP_PRINTF(2, 3);
+
+/* The same, of a text that it takes over, which is empty afterwards. */
+const char *tp_finding_take(struct tp_findings *findings, struct tp_text *text);
 
 /* "; N more ... are not judged": of rows that incidents explain and a rule left
  * out; "" for none. Lives as tp_finding_text. */

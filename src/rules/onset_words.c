@@ -412,10 +412,7 @@ static const char *evidence_of(const struct tp_onset *s,
     if (!s->alarm->nonfinite)
         add_first_nonfinite(s, &text);
     add_which(s, row, &text);
-    const char *evidence =
-        tp_finding_text(s->input->findings, "%s", tp_text_get(&text));
-    tp_text_clear(&text);
-    return evidence;
+    return tp_finding_take(s->input->findings, &text);
 }
 
 static const char *where_to_look(const struct tp_onset *s)
@@ -468,9 +465,9 @@ static const char *what_lies_before(const struct tp_onset *s, const char *ranks)
             all->alarms[alarm].iteration > s->alarm->iteration)
             add_tensor(before, &name);
     }
-    const char *words = tp_text_get(&name);
-    const char *advice =
-        *words ? tp_finding_text(s->input->findings,
+    const char *words = tp_finding_take(s->input->findings, &name);
+    return *words
+               ? tp_finding_text(s->input->findings,
                                  "the last tensor saved before it, %s, shows "
                                  "no change: look at what lies between the "
                                  "two%s",
@@ -480,8 +477,6 @@ static const char *what_lies_before(const struct tp_onset *s, const char *ranks)
                                  "look at the operation that makes this "
                                  "tensor%s",
                                  ranks);
-    tp_text_clear(&name);
-    return advice;
 }
 
 /* Of a tensor of a checkpoint: what happened to it was not saved. */
@@ -497,15 +492,14 @@ static const char *what_steps_did(const struct tp_onset *s, const char *ranks)
         tp_text_add(&steps, "from %" PRId64 " to %" PRId64, alarm->after, last);
     else
         tp_text_add(&steps, "before %" PRId64, last);
-    const char *advice = tp_finding_text(
+    const char *where = tp_finding_take(s->input->findings, &steps);
+    return tp_finding_text(
         s->input->findings,
         gradient ? "its gradients changed: look at the loss, the gradient norm "
                    "and the data of the steps %s%s"
                  : "look at the steps %s: gradient norm, learning rate, data; "
                    "a checkpoint between them tells more%s",
-        tp_text_get(&steps), ranks);
-    tp_text_clear(&steps);
-    return advice;
+        where, ranks);
 }
 
 /* What to look at. */

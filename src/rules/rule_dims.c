@@ -155,9 +155,7 @@ static void describe(const struct tp_rule_input *input,
         axis->axis, worst->shape, tally->count, rows, axis->ratio,
         tp_dim_risk_name(axis->risk), tp_dtype_info(axis->reduce)->name,
         axis->outliers, axis->dead, axis->length);
-    finding->suggestion =
-        tp_finding_text(input->findings, "%s", tp_text_get(&advice));
-    tp_text_clear(&advice);
+    finding->suggestion = tp_finding_take(input->findings, &advice);
 }
 
 enum tp_status tp_rule_dims(const struct tp_rule_input *input,

@@ -189,9 +189,9 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
         "%" PRIu64 " of %" PRIu64 " tensors above %g %% in %s; worst %.3g "
         "%%%s%s",
         losers->count, tensors - losers->explained, limit * 100,
-        tp_row_target_word(worst), finding->value * 100, tp_text_get(&where),
+        tp_row_target_word(worst), finding->value * 100,
+        tp_finding_take(input->findings, &where),
         tp_finding_explained(input->findings, losers->explained));
-    tp_text_clear(&where);
 }
 
 /* What the place lost before the first bad iteration: the median of its

@@ -246,11 +246,13 @@ static enum tp_status count_pair(struct reading *r, const struct pair *pair,
     enum tp_status status =
         open_file(r->run, pair->from, &r->from, &r->from_source, err);
     if (status == TP_OK)
-        status = open_file(r->run, pair->to, &r->to, &r->to_source, err);
+        status = tp_of_second(
+            open_file(r->run, pair->to, &r->to, &r->to_source, err), err);
     if (status == TP_OK)
         status = tp_row_file_tensor(pair->from, &r->from, &x, err);
     if (status == TP_OK)
-        status = tp_row_file_tensor(pair->to, &r->to, &y, err);
+        status =
+            tp_of_second(tp_row_file_tensor(pair->to, &r->to, &y, err), err);
     if (status == TP_OK)
         status = tp_pair_view_make(x, y, &view, err);
     if (status == TP_OK)
@@ -258,7 +260,8 @@ static enum tp_status count_pair(struct reading *r, const struct pair *pair,
     if (status == TP_OK)
         status = tp_row_file_unchanged(r->run, pair->from, &r->from, err);
     if (status == TP_OK)
-        status = tp_row_file_unchanged(r->run, pair->to, &r->to, err);
+        status = tp_of_second(
+            tp_row_file_unchanged(r->run, pair->to, &r->to, err), err);
     if (status != TP_OK)
         return status;
     *counts = state.counts;
@@ -347,16 +350,8 @@ static enum tp_status keep_problem(const struct reading *r,
                                    const struct tp_error *why,
                                    struct tp_error *err)
 {
-    const char *from = r->run->files.files[pair->from->source].path;
-    const char *to = r->run->files.files[pair->to->source].path;
-    struct tp_error both = {.code = TP_OK};
-    if (!strcmp(why->file, from))
-        return tp_row_file_failed(r->run, pair->from, why, err);
-    if (!strcmp(why->file, to))
-        return tp_row_file_failed(r->run, pair->to, why, err);
-    tp_fail(&both, why->code, why->offset, "not compared with %s: %s", from,
-            why->message);
-    return tp_row_file_failed(r->run, pair->to, &both, err);
+    return tp_row_file_failed(r->run, why->of_second ? pair->to : pair->from,
+                              why, err);
 }
 
 static enum tp_status read_all(struct reading *r,

@@ -76,7 +76,8 @@ static void describe(const struct tp_rule_input *input, const struct edge *edge,
         input->findings,
         "%" PRIu64 " of %zu tensors have an amax above %g; the largest "
         "%.6g%s; fp16 ends at 65504",
-        edge->count, tensors, near, amax, tp_text_get(&where));
+        edge->count, tensors, near, amax,
+        tp_finding_take(input->findings, &where));
     finding->suggestion = tp_finding_text(
         input->findings,
         "what grows by %.2g %% becomes Inf in fp16: %s, or keep this tensor in "
@@ -84,7 +85,6 @@ static void describe(const struct tp_rule_input *input, const struct edge *edge,
         100 * (infinite / amax - 1),
         row->label.direction == TP_BACKWARD ? "lower the loss scale"
                                             : "scale it down");
-    tp_text_clear(&where);
 }
 
 enum tp_status tp_rule_near_overflow(const struct tp_rule_input *input,

@@ -94,9 +94,7 @@ static void describe(const struct tp_rule_input *input,
                     finding->consequences,
                     finding->consequences == 1 ? "" : "s",
                     dated ? "of this rank follow" : "of these files have some");
-    finding->evidence =
-        tp_finding_text(input->findings, "%s", tp_text_get(&text));
-    tp_text_clear(&text);
+    finding->evidence = tp_finding_take(input->findings, &text);
     finding->suggestion =
         dated ? "look at this operation's inputs in the iteration before: "
                 "their amax against the largest finite value, and zero "

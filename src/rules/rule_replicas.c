@@ -249,11 +249,13 @@ static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
 }
 
 /* Whether config.json beside a row's file says that they are one. */
-static bool is_said_tied(const struct tp_run *run, const struct tp_row *row)
+static bool is_said_tied(const struct tp_rule_input *input,
+                         const struct tp_row *row)
 {
-    if (row->source >= run->files.count)
+    const struct tp_found_list *files = &input->run->files;
+    if (row->source >= files->count)
         return false;
-    const char *name = run->files.files[row->source].path;
+    const char *name = files->files[row->source].path;
     const char *slash = strrchr(name, '/');
     struct tp_text path = {0};
     struct tp_error ignored = {0};
@@ -261,9 +263,11 @@ static bool is_said_tied(const struct tp_run *run, const struct tp_row *row)
     const struct tp_json_visitor visitor = {&tied, see_member};
     tp_text_bytes(&path, name, slash ? (size_t)(slash - name) + 1 : 0);
     tp_text_add(&path, "config.json");
-    if (path.failed ||
-        tp_json_walk_file(tp_text_get(&path), &visitor, &ignored) != TP_OK)
-        tied = false;
+    const enum tp_status status =
+        path.failed ? TP_E_MEMORY
+                    : tp_json_walk_file(tp_text_get(&path), &visitor, &ignored);
+    input->findings->failed |= status == TP_E_MEMORY;
+    tied = tied && status == TP_OK;
     tp_text_clear(&path);
     return tied;
 }
@@ -314,7 +318,7 @@ enum tp_status tp_rule_tied(const struct tp_rule_input *input,
             continue;
         if (tp_checkpoint_are_equal(row, embedding))
             tied = row;
-        else if (tied || is_said_tied(input->run, row))
+        else if (tied || is_said_tied(input, row))
             status = tell_untied(input, rule, row, tied, err);
     }
     return status;

@@ -130,11 +130,10 @@ static enum tp_status add_finding(const struct tp_rule_input *input,
         "%.1f dB%s, median of the place %.1f dB%s",
         verdict->count, verdict->all,
         far ? medium_limit(limit, verdict->median) : limit,
-        tp_row_target_word(worst), verdict->sqnr, tp_text_get(&where),
-        verdict->median,
+        tp_row_target_word(worst), verdict->sqnr,
+        tp_finding_take(input->findings, &where), verdict->median,
         tp_finding_explained(input->findings, verdict->explained));
     finding->suggestion = advice_for(input, worst);
-    tp_text_clear(&where);
     return TP_OK;
 }
 

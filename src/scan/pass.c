@@ -322,9 +322,11 @@ static enum tp_status read_beside(const struct tp_range *range,
 {
     struct tp_reader *reader = range->reader;
     piece->beside = reader->beside;
-    return tp_walk_read(&range->pass->beside->walk, piece->begin,
-                        (size_t)(piece->end - piece->begin), reader->beside,
-                        reader->walk, err);
+    return tp_of_second(
+        tp_walk_read(&range->pass->beside->walk, piece->begin,
+                     (size_t)(piece->end - piece->begin), reader->beside,
+                     reader->walk, err),
+        err);
 }
 
 static enum tp_status read_pieces(const struct tp_range *range,

@@ -23,8 +23,8 @@
  * its lines, without a library that trusts what it finds.
  */
 
-/* Version of the parts and of their words. */
-enum { TP_STATE_SCHEMA = 3 };
+/* Version of the parts and of their words; bytes of the lines. */
+enum { TP_STATE_SCHEMA = 3, TP_STATE_BLOCK = 1024 };
 
 /* Writes the file, aside and renamed. TP_E_IO, TP_E_MEMORY. One thread. */
 enum tp_status tp_state_image_write(const char *path,

@@ -7,6 +7,28 @@
 
 #include "base/memory.h"
 
+const char *tp_state_part_name(int part)
+{
+    static const char *const names[TP_STATE_PARTS] = {
+        [TP_STATE_WORDS] = "words",     [TP_STATE_NAMES] = "names",
+        [TP_STATE_FILES] = "files",     [TP_STATE_TIES] = "ties",
+        [TP_STATE_ROWS] = "rows",       [TP_STATE_SKIPPED] = "skipped",
+        [TP_STATE_NUMBERS] = "numbers", [TP_STATE_AXES] = "axes",
+        [TP_STATE_MEMO] = "memo",       [TP_STATE_PROBLEMS] = "problems",
+        [TP_STATE_RESULTS] = "results", [TP_STATE_OPTIONS] = "options",
+        [TP_STATE_ROOTS] = "roots"};
+    return names[part];
+}
+
+size_t tp_state_part_unit(int part)
+{
+    enum { WORD = 8 };
+    const struct tp_state_members *members = tp_state_members_of(part);
+    if (members)
+        return members->count * WORD;
+    return part == TP_STATE_TIES || part == TP_STATE_PROBLEMS ? WORD : 1;
+}
+
 void tp_state_image_clear(struct tp_state_image *image)
 {
     for (int i = 0; i < TP_STATE_PARTS; i++) {

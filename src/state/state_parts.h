@@ -28,6 +28,18 @@ struct tp_state_image {
                     image is read, too                                     */
 };
 
+/* Where a part lies in the file; it is deflated where that made it smaller. */
+struct tp_state_place {
+    uint64_t offset, size;
+    uint64_t full; /* bytes of the part itself                             */
+};
+
+/* The name of a part, in the file and its lines. */
+const char *tp_state_part_name(int part);
+
+/* Bytes of a unit of a part: a row of words, a word, or a byte. */
+size_t tp_state_part_unit(int part);
+
 /* Releases all; empty afterwards. */
 void tp_state_image_clear(struct tp_state_image *image);
 

@@ -81,7 +81,8 @@ static void take_file(struct tp_collector *c, size_t index, bool claimed,
         tp_collect_file(c, index, record, claimed, number);
     if (c->telling)
         return;
-    record->lone = tp_lone_shards_has(found->path);
+    if (tp_lone_shards_has(found->path, &record->lone) != TP_OK)
+        c->no_memory = true;
     if (options->keeper && !record->done)
         tp_record_seal(record);
     pthread_mutex_lock(&c->lock);
@@ -148,7 +149,8 @@ static void take_part(struct tp_collector *c, const struct tp_claim *claim,
                              .part = claim->part,
                              .parts = claim->parts};
     tp_collect_file(c, claim->file, &part, claimed, number);
-    part.lone = tp_lone_shards_has(file->path);
+    if (tp_lone_shards_has(file->path, &part.lone) != TP_OK)
+        c->no_memory = true;
     part.done = true;
     pthread_mutex_lock(&c->lock);
     if (tp_grow(&c->records.parts, &c->records.part_capacity,

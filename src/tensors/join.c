@@ -62,6 +62,8 @@ static void add_totals(struct tp_run *run, const struct tp_record *record)
 static enum tp_status add_missing(struct tp_records *records, size_t index,
                                   struct tp_text *missing, struct tp_error *err)
 {
+    if (missing->failed)
+        return tp_fail_memory(err);
     if (index >= records->count || !missing->length)
         return TP_OK;
     const char *file = tp_records_text(records, records->items[index].path);

@@ -11,33 +11,43 @@ static bool is_shard(const char *path)
     return length > end && strcmp(path + length - end, tail) == 0;
 }
 
-/* Whether a file of the folder in which `path` lies is there. */
-static bool has_beside(const char *path, const char *name, size_t length)
+/* Whether a file is there whose path a text has, which is to be whole. */
+static bool is_there(const struct tp_text *path)
+{
+    return !path->failed && access(tp_text_get(path), F_OK) == 0;
+}
+
+/* Sets *there: whether the metadata of a name, or what a save that is not done
+ * calls so, are in the folder of a path. */
+static enum tp_status find_beside(const char *path, const char *name,
+                                  int length, bool *there)
 {
     struct tp_text beside = {0};
     tp_text_bytes(&beside, path, (size_t)(tp_file_base_name(path) - path));
-    tp_text_add(&beside, "%.*s.metadata", (int)length, name);
-    const bool there =
-        !beside.failed && access(tp_text_get(&beside), F_OK) == 0;
+    tp_text_add(&beside, "%.*s.metadata", length, name);
+    *there = is_there(&beside);
     tp_text_add(&beside, ".tmp"); /* of a save that says so itself */
-    const bool begun =
-        !beside.failed && access(tp_text_get(&beside), F_OK) == 0;
+    *there |= is_there(&beside);
+    const bool failed = beside.failed;
     tp_text_clear(&beside);
-    return there || begun;
+    return failed ? TP_E_MEMORY : TP_OK;
 }
 
-/* Of "__3_0.distcp" the rank's metadata is "__3.metadata". */
-static bool is_described(const char *path)
+enum tp_status tp_lone_shards_has(const char *path, bool *lone)
 {
-    const char *name = tp_file_base_name(path);
-    const size_t rank = strspn(name, "_");
-    return has_beside(path, "", 0) ||
-           has_beside(path, name, rank + strspn(name + rank, "0123456789"));
-}
-
-bool tp_lone_shards_has(const char *path)
-{
-    return is_shard(path) && !is_described(path);
+    bool there = true;
+    enum tp_status status = TP_OK;
+    if (is_shard(path)) {
+        /* of "__3_0.distcp" the rank's metadata is "__3.metadata" */
+        const char *name = tp_file_base_name(path);
+        size_t rank = strspn(name, "_");
+        rank += strspn(name + rank, "0123456789");
+        status = find_beside(path, "", 0, &there);
+        if (status == TP_OK && !there)
+            status = find_beside(path, name, (int)rank, &there);
+    }
+    *lone = !there;
+    return status;
 }
 
 size_t tp_lone_shards_next(const struct tp_found_list *files, const bool *lone,

@@ -10,8 +10,9 @@
  * tensors their parts belong to: .metadata, or __R.metadata of their rank.
  */
 
-/* Whether a path is of such a file; the disk is asked. */
-bool tp_lone_shards_has(const char *path);
+/* Sets *lone: whether a path is of such a file; the disk is asked.
+ * TP_E_MEMORY. */
+enum tp_status tp_lone_shards_has(const char *path, bool *lone);
 
 /*
  * Looks at the files from number *next of a sorted list on for the next folder

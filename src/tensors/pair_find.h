@@ -22,6 +22,7 @@ struct tp_pair {
     size_t x, y;       /* row numbers; x has the higher precision         */
     bool based;        /* no other type of this tensor is above x         */
     const char *error; /* why it could not be compared; "": it was        */
+    bool of_y;         /* it was y that could not be read                 */
     struct tp_pair_numbers numbers;
 };
 

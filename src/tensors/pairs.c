@@ -42,7 +42,8 @@ static enum tp_status open_files(const struct tp_run *run,
     enum tp_status status =
         tp_row_file_open(run, &run->rows[pair->x], &files->x, err);
     if (status == TP_OK && !files->same)
-        status = tp_row_file_open(run, &run->rows[pair->y], &files->y, err);
+        status = tp_of_second(
+            tp_row_file_open(run, &run->rows[pair->y], &files->y, err), err);
     return status;
 }
 
@@ -64,8 +65,10 @@ static enum tp_status view_pair(const struct tp_run *run,
     enum tp_status status =
         tp_row_file_tensor(&run->rows[pair->x], &files->x, &x, err);
     if (status == TP_OK)
-        status = tp_row_file_tensor(
-            &run->rows[pair->y], files->same ? &files->x : &files->y, &y, err);
+        status = tp_of_second(
+            tp_row_file_tensor(&run->rows[pair->y],
+                               files->same ? &files->x : &files->y, &y, err),
+            err);
     if (status == TP_OK)
         status = tp_pair_view_make(x, y, view, err);
     return status;
@@ -119,6 +122,7 @@ static void keep_error(struct measurer *m, struct tp_pair *pair,
     if (*err->file)
         tp_while(&why, "reading %s", err->file);
     pthread_mutex_lock(&m->lock);
+    pair->of_y = err->of_second;
     pair->error =
         tp_arena_text(&m->pairs->arena, why.message, strlen(why.message));
     pthread_mutex_unlock(&m->lock);
@@ -151,8 +155,9 @@ static void measure_pair(struct measurer *m, struct tp_pair *pair,
         status =
             tp_row_file_unchanged(m->run, &rows[pair->x], &files->x, &err);
     if (status == TP_OK && !files->same)
-        status =
-            tp_row_file_unchanged(m->run, &rows[pair->y], &files->y, &err);
+        status = tp_of_second(
+            tp_row_file_unchanged(m->run, &rows[pair->y], &files->y, &err),
+            &err);
     if (status != TP_OK) {
         keep_error(m, pair, &err);
         return;
@@ -309,21 +314,17 @@ static enum tp_status order_worst(struct tp_pairs *pairs, struct tp_error *err)
 static enum tp_status add_skipped(struct measurer *m, struct tp_error *err)
 {
     struct tp_run *run = m->run;
-    const struct tp_pair *last = NULL;
+    const struct tp_row *last = NULL;
+    const char *why = "";
     for (size_t i = 0; i < m->pairs->count; i++) {
         const struct tp_pair *pair = &m->pairs->rows[m->order[i]];
-        if (!*pair->error)
+        const struct tp_row *row = &run->rows[pair->of_y ? pair->y : pair->x];
+        if (!*pair->error ||
+            (last && last->source == row->source && !strcmp(why, pair->error)))
             continue;
-        if (last && !strcmp(last->error, pair->error) &&
-            run->rows[last->x].source == run->rows[pair->x].source)
-            continue;
-        last = pair;
-        struct tp_text reason = {0};
-        tp_text_add(&reason, "not compared with %s: %s",
-                    run->rows[pair->y].file, pair->error);
-        enum tp_status status =
-            tp_run_skip(run, &run->rows[pair->x], tp_text_get(&reason), err);
-        tp_text_clear(&reason);
+        last = row;
+        why = pair->error;
+        enum tp_status status = tp_run_skip(run, row, why, err);
         if (status != TP_OK)
             return status;
     }

@@ -100,12 +100,14 @@ static void add_missing(const struct rank *ranks, size_t count,
         }
     }
     const int64_t cells = size[0] * size[1] * size[2];
-    unsigned char *seen =
-        cells <= CELLS_MAX ? calloc((size_t)cells, 1) : NULL;
+    if (cells > CELLS_MAX)
+        return;
+    unsigned char *seen = calloc((size_t)cells, 1);
     size_t *numbers =
         calloc((size_t)(size[0] + size[1] + size[2]), sizeof *numbers);
     size_t absent = 0;
     const bool room = seen && numbers;
+    missing->failed |= !room;
     struct shares shares = {
         .of = {numbers, numbers + size[0], numbers + size[0] + size[1]}};
     for (size_t i = 0; room && i < count; i++) {
@@ -149,8 +151,10 @@ size_t tp_rank_tree_next(const struct tp_found_list *files, size_t *next,
             memcmp(files->files[i].path, files->files[begin].path,
                    rank.parent) != 0)
             break;
-        if (tp_grow(&ranks, &room, count + 1, sizeof *ranks, NULL) != TP_OK)
+        if (tp_grow(&ranks, &room, count + 1, sizeof *ranks, NULL) != TP_OK) {
+            missing->failed = true;
             break;
+        }
         ranks[count++] = rank;
     }
     if (count)

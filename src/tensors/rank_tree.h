@@ -12,8 +12,8 @@
  * Looks at the files from number *next of a sorted list on for the next such
  * tree and moves *next behind it. Returns its first file's number, with a
  * sentence about the ranks that are missing of the grid in `missing`, which
- * stays empty where none is; files->count: there is no more. The last rank of
- * an axis is not missed.
+ * stays empty where none is, or memory is short, which sets its `failed`;
+ * files->count: there is no more. The last rank of an axis is not missed.
  */
 size_t tp_rank_tree_next(const struct tp_found_list *files, size_t *next,
                          struct tp_text *missing);

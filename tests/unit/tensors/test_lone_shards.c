@@ -20,7 +20,7 @@ static bool is_lone(const char *unit)
         snprintf(paths[i], sizeof paths[i], "%s/%s/__%zu_0.distcp", root, unit,
                  i);
         files[i] = (struct tp_found){.path = paths[i], .size = 1};
-        lone[i] = tp_lone_shards_has(paths[i]);
+        cr_assert_eq(tp_lone_shards_has(paths[i], &lone[i]), TP_OK);
     }
     cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 0);
     cr_expect_eq(next, 2, "one sentence for a folder");
@@ -46,7 +46,7 @@ Test(lone_shards, folders_stand_apart_and_other_files_are_none)
     struct tp_found_list list = {.files = files, .count = 4};
     bool lone[4];
     for (size_t i = 0; i < 4; i++)
-        lone[i] = tp_lone_shards_has(files[i].path);
+        cr_assert_eq(tp_lone_shards_has(files[i].path, &lone[i]), TP_OK);
     struct tp_text missing = {0};
     size_t next = 0;
     cr_expect_eq(tp_lone_shards_next(&list, lone, &next, &missing), 0);
