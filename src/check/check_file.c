@@ -146,8 +146,8 @@ static void note_problem(const struct tp_script *script,
         tp_fail(&file->problem, TP_E_DAMAGED, (int64_t)problem->offset,
                 "line %u: %s", place.line, problem->what);
     if (problem->count > 1)
-        tp_while(&file->problem, "%u more lines could not be read",
-                 problem->count - 1);
+        tp_while(&file->problem, "%u more line%s could not be read",
+                 problem->count - 1, problem->count > 2 ? "s" : "");
 }
 
 enum tp_status tp_check_source(const char *source, size_t length,
@@ -257,6 +257,11 @@ static enum tp_status check_text(const struct kind *kind, const char *text,
 {
     static const char bom[] = "\xef\xbb\xbf";
     const size_t size = sizeof bom - 1;
+    if (length >= 2 &&
+        (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2)))
+        return tp_fail(err, TP_E_DAMAGED, 0,
+                       "UTF-16 text, which neither Python nor a shell reads: "
+                       "save it as UTF-8");
     if (kind != kinds && length >= size && !memcmp(text, bom, size))
         return kind->read(text + size, length - size, file, err);
     return kind->read(text, length, file, err);

@@ -76,9 +76,9 @@ struct tp_py_token {
     uint8_t kind; /* enum tp_py_token_kind                      */
 };
 
-/* The first thing that is wrong, and how many there are. */
+/* The first thing that is wrong, and on how many lines something is. */
 struct tp_py_problem {
-    uint32_t line, count;
+    uint32_t line, count, last; /* last: the line counted last            */
     size_t offset;    /* byte of the source                               */
     const char *what; /* a constant sentence                              */
 };

@@ -343,6 +343,35 @@ Test(check, one_statement_is_lost)
     free(file.findings.at);
 }
 
+/* However much of a line cannot be read, it is one. */
+Test(check, lines_that_are_lost_are_counted)
+{
+    static const char source[] = "a = \0\0\0\nx.half()\nb = \0\n";
+    struct tp_check_file file;
+    check(source, sizeof source - 1, &file);
+    cr_expect_eq(file.findings.count, 1);
+    cr_expect_str_eq(file.problem.message, "line 1: a NUL byte, while 1 more "
+                                           "line could not be read");
+    free(file.findings.at);
+}
+
+/* What an editor of Windows may write, in both orders of bytes. */
+Test(check, utf16_is_named)
+{
+    static const char *const sources[] = {"\xff\xfex\0\n\0", "\xfe\xff\0x\0\n"};
+    static const char *const paths[] = {"a.py", "a.sh", "a.toml", "a.ipynb"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            struct tp_check_file file = {0};
+            struct tp_error err = {0};
+            cr_expect_eq(tp_check_text_of(paths[i], sources[k], 6, &file, &err),
+                         TP_E_DAMAGED);
+            cr_expect_eq(strncmp(err.message, "UTF-16 text", 11), 0, "%s",
+                         err.message);
+        }
+    }
+}
+
 /* Severity of the finding of a rule in a file of that name; -1: none. */
 static int severity_of(const char *path, const char *source, const char *rule)
 {
