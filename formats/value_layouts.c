@@ -216,8 +216,10 @@ static enum tp_status skip_contradiction(struct search *s,
     tp_text_add(&text, " and scales ");
     add_shape(&text, &tensors[value->scale]);
     tp_text_add(&text, " disagree: %s", why);
-    enum tp_status status = add_skip(s, tensors[value->codes].path,
-                                     TP_E_DAMAGED, tp_text_get(&text));
+    enum tp_status status =
+        text.failed ? tp_fail_memory(s->err)
+                    : add_skip(s, tensors[value->codes].path, TP_E_DAMAGED,
+                               tp_text_get(&text));
     tp_text_clear(&text);
     return status;
 }
@@ -508,8 +510,10 @@ static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
     return TP_OK;
 }
 
-/* Whether the configuration beside a file says that weights have scales. */
-static bool is_configured(const char *name)
+/* Sets *configured: whether the configuration beside a file says that weights
+ * have scales. One that cannot be read says nothing. TP_E_MEMORY. */
+static enum tp_status read_configured(const char *name, bool *configured,
+                                      struct tp_error *err)
 {
     const char *slash = strrchr(name, '/');
     struct tp_text path = {0};
@@ -518,24 +522,27 @@ static bool is_configured(const char *name)
     tp_text_add(&path, "config.json");
     const struct tp_json_visitor visitor = {&scaled, see_member};
     struct tp_error ignored = {0};
-    if (!path.failed &&
-        tp_json_walk_file(tp_text_get(&path), &visitor, &ignored) != TP_OK)
-        scaled = false;
+    const enum tp_status status =
+        path.failed ? TP_E_MEMORY
+                    : tp_json_walk_file(tp_text_get(&path), &visitor, &ignored);
     tp_text_clear(&path);
-    return scaled;
+    *configured = scaled && status == TP_OK;
+    return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
 }
 
-static enum tp_status skip_bare(struct search *s, bool configured)
+static enum tp_status skip_bare(struct search *s, const char *name)
 {
     struct value value;
     size_t stem;
-    for (size_t i = 0; i < s->count; i++) {
+    bool configured;
+    enum tp_status status = read_configured(name, &configured, s->err);
+    for (size_t i = 0; i < s->count && status == TP_OK; i++) {
         const struct tp_tensor *tensor = &s->file->tensors[i];
         if (tensor->encoded || tensor->scaled ||
             !wants_scales(tensor, configured) ||
             find_layout(s, i, &value, &stem))
             continue;
-        enum tp_status status =
+        status =
             add_skip(s, tensor->path, TP_E_NOT_FOUND,
                      has_dtype(tensor, FLOAT8)
                          ? "codes of 8 bits without scales (_scale_inv or "
@@ -543,10 +550,8 @@ static enum tp_status skip_bare(struct search *s, bool configured)
                            "they have some: their values are not known"
                          : "packed codes without scales (_scale or _scales): "
                            "their values are not known");
-        if (status != TP_OK)
-            return status;
     }
-    return TP_OK;
+    return status;
 }
 
 /* ---- all of it --------------------------------------------------------- */
@@ -613,7 +618,7 @@ static enum tp_status find_all(struct search *s, const char *name)
     for (size_t v = 0; v < s->value_count && status == TP_OK; v++)
         mark(s, &s->values[v]);
     if (status == TP_OK && bare)
-        status = skip_bare(s, is_configured(name));
+        status = skip_bare(s, name);
     if (status == TP_OK && s->value_count)
         status = insert(s);
     return status == TP_OK && s->text.failed ? tp_fail_memory(s->err) : status;

@@ -57,11 +57,21 @@ static void sort_keys(struct tp_msprobe_keys *keys)
         qsort(keys->keys, keys->count, sizeof *keys->keys, compare_keys);
 }
 
-static int64_t find_key(const struct tp_msprobe_keys *keys, const char *text)
+/* Compares a key with `length` bytes that have no NUL. */
+static int compare_key(const char *key, const char *text, size_t length)
+{
+    const int result = strncmp(key, text, length);
+    return result ? result : key[length] != '\0';
+}
+
+static int64_t find_key(const struct tp_msprobe_keys *keys, const char *text,
+                        size_t length)
 {
     size_t i;
-    TP_PARTITION_POINT(i, keys->count, strcmp(keys->keys[i].text, text) < 0);
-    return i < keys->count && strcmp(keys->keys[i].text, text) == 0
+    TP_PARTITION_POINT(i, keys->count,
+                       compare_key(keys->keys[i].text, text, length) < 0);
+    return i < keys->count &&
+                   compare_key(keys->keys[i].text, text, length) == 0
                ? keys->keys[i].number
                : -1;
 }
@@ -214,18 +224,14 @@ enum tp_status tp_msprobe_index_read(const char *directory,
 int64_t tp_msprobe_index_order(const struct tp_msprobe_index *index,
                                const char *file_name)
 {
-    return find_key(&index->files, file_name);
+    return find_key(&index->files, file_name, strlen(file_name));
 }
 
 int64_t tp_msprobe_index_layer(const struct tp_msprobe_index *index,
                                const char *file_name)
 {
     struct tp_msprobe_name name;
-    struct tp_text call = {0};
-    if (!tp_msprobe_name_parse(file_name, strlen(file_name), &name))
-        return -1;
-    tp_text_bytes(&call, name.call.at, name.call.length);
-    int64_t layer = find_key(&index->layers, tp_text_get(&call));
-    tp_text_clear(&call);
-    return layer;
+    return tp_msprobe_name_parse(file_name, strlen(file_name), &name)
+               ? find_key(&index->layers, name.call.at, name.call.length)
+               : -1;
 }

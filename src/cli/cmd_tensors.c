@@ -138,6 +138,7 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
         status = collect(s, err);
     if (status == TP_E_INTERRUPTED)
         tp_kept_failed(&s->kept, status);
+    s->run.arena.failed |= over.failed;
     if (status == TP_OK && over.length)
         tp_run_note(&s->run, "%s", tp_text_get(&over));
     if (status == TP_OK && s->run.row_count + s->run.aside_count == 0)

@@ -66,6 +66,7 @@ static void note_alone(const struct tp_dump *dump, const char *side,
     }
     if (alone > 4)
         tp_text_add(&text, "; and %zu more", alone - 4);
+    arena->failed |= text.failed;
     if (alone)
         tp_notes_add(notes,
                      tp_arena_format(arena, "only in %s, and not compared: %s",

@@ -71,6 +71,8 @@ static void compare_shape(struct work *work, const struct tp_dump_item *item,
     for (int i = 0; i < tensor->ndim; i++)
         tp_text_add(&text, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
     tp_text_add(&text, "]");
+    if (text.failed)
+        work->no_memory = true;
     checked->shape = keep(work, tp_text_get(&text));
     tp_text_clear(&text);
 }

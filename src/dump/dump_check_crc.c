@@ -152,10 +152,9 @@ static const char *item_name(const struct search *search, size_t item)
     if (call > 0)
         tp_dump_item_name(&place->calls[call - 1], &place->items[item],
                           "kwargs", &name);
-    const char *text = tp_dump_finding_text(search->checker->findings, "%s",
-                                            tp_text_get(&name));
-    tp_text_clear(&name);
-    return text;
+    const char *text =
+        tp_arena_take(&search->checker->findings->arena, &name);
+    return text ? text : "";
 }
 
 static void explain(const struct search *search, const struct tp_dump_at *at,

@@ -120,6 +120,7 @@ static enum tp_status add_others(const struct tp_dump_checker *checker,
         others->difference.more, others->difference.more == 1 ? "" : "s",
         tp_text_get(&base), others->difference.less, others->difference.first);
     finding->suggestion = suggestion;
+    findings->arena.failed |= base.failed || first.failed;
     tp_text_clear(&base);
     tp_text_clear(&first);
     return TP_OK;

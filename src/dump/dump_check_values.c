@@ -196,6 +196,7 @@ static enum tp_status check_statistics(const struct tp_dump_checker *checker,
     struct tp_text told = {0}, found = {0};
     enum tp_status status = TP_OK;
     compare_statistics(checker, at, &told, &found);
+    findings->arena.failed |= told.failed || found.failed;
     if (told.length)
         status = tp_dump_check_add(checker, at, TP_CHECK_STATISTICS,
                                    TP_SEVERITY_HIGH, &finding, err);
@@ -265,6 +266,7 @@ static enum tp_status check_dtype(const struct tp_dump_checker *checker,
     tp_text_add(&found, "torch.%s", tp_dtype_info(at->checked->element)->name);
     enum tp_status status = add_difference(
         checker, at, TP_CHECK_DTYPE, at->item->dtype, tp_text_get(&found), err);
+    checker->findings->arena.failed |= found.failed;
     tp_text_clear(&found);
     return status;
 }
@@ -282,6 +284,7 @@ static enum tp_status check_shape(const struct tp_dump_checker *checker,
     enum tp_status status =
         add_difference(checker, at, TP_CHECK_SHAPE, tp_text_get(&told),
                        at->checked->shape, err);
+    checker->findings->arena.failed |= told.failed;
     tp_text_clear(&told);
     return status;
 }

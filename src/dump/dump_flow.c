@@ -121,6 +121,7 @@ static enum tp_status add_finding(struct audit *audit, enum tp_severity level,
     if (status != TP_OK)
         return status;
     tp_dump_call_line(to.contents->place, call_of(to), &line);
+    audit->findings->arena.failed |= line.failed;
     finding->order = (int64_t)order_of(to);
     finding->name =
         tp_dump_finding_text(audit->findings, "%s", name_of(audit, to));
@@ -247,6 +248,7 @@ static enum tp_status judge_near(struct audit *audit, struct spot from,
     struct tp_text text = {0};
     tp_text_add(&text, "%s", words_of(audit, from, to, &pair, smaller));
     status = add_pattern(audit, from, to, row, &text, err);
+    audit->findings->arena.failed |= text.failed;
     if (status == TP_OK)
         status =
             add_finding(audit, smaller ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM,

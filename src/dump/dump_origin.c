@@ -55,6 +55,7 @@ static void add_item(const struct source *source,
     if (tp_msprobe_name_parse(tp_text_get(&name), name.length, &parsed) &&
         tp_msprobe_argument_name(&parsed))
         tp_text_add(text, " (%s)", tp_msprobe_argument_name(&parsed));
+    text->failed |= name.failed;
     tp_text_clear(&name);
 }
 

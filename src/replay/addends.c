@@ -22,6 +22,7 @@ static struct tp_addends *tell(struct tp_array *result,
         calloc(1, sizeof *addends + (size_t)count * sizeof *addends->list);
     free(result->addends);
     result->addends = addends;
+    result->lost |= !addends;
     if (!addends)
         return NULL;
     addends->kind = kind;
@@ -300,7 +301,7 @@ struct tp_addend_list tp_addends_at(const struct tp_array *result, int64_t at)
     if (list.count > 0)
         list.value = malloc(((size_t)list.count + 1) * sizeof *list.value);
     if (!list.value)
-        return (struct tp_addend_list){.divisor = 1};
+        return (struct tp_addend_list){.divisor = 1, .lost = list.count > 0};
     take(a, at, &list);
     if (a->added)
         list.value[list.count++] =

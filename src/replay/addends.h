@@ -36,11 +36,13 @@ struct tp_addend_list {
     double *value;
     int64_t count; /* 0: they are not known                                 */
     double divisor;
+    bool lost; /* memory ended for them                                     */
 };
 
-/* Tells them of a result, where there is memory for it: products by an equation
- * of two operands; products of a convolution, in the order of its arguments; a
- * list with room for `count`, which is returned, NULL: there is no memory. */
+/* Tells them of a result, which is `lost` where there is no memory: products by
+ * an equation of two operands; products of a convolution, in the order of its
+ * arguments; a list with room for `count`, which is returned, NULL: there is no
+ * memory. */
 void tp_addends_of_product(struct tp_array *result,
                            const struct tp_einsum *einsum, double factor);
 void tp_addends_of_convolution(struct tp_array *result,

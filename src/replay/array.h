@@ -24,6 +24,7 @@ struct tp_array {
     uint64_t digest; /* of the bits that were read, with their dtype        */
     bool loose;      /* several values are right; not to be judged          */
     struct tp_addends *addends; /* of a result: addends.h; NULL: not known  */
+    bool lost;       /* memory ended for them                               */
 };
 
 /* Releases the values; empty afterwards. */

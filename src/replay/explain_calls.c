@@ -103,7 +103,7 @@ static enum given given_to(const struct tp_tries *t, const struct other *other)
                                   .call = other->call,
                                   .signature = t->call.signature};
     const bool same =
-        tp_replay_call_load(&call, &err) == TP_OK &&
+        tp_replay_did(&t->call, tp_replay_call_load(&call, &err)) &&
         same_tensors(&t->call, &call) &&
         (!t->call.forward || same_tensors(t->call.forward, call.forward));
     tp_replay_call_clear(&call);
@@ -122,7 +122,9 @@ static bool is_kept(const struct tp_tries *t, const struct other *other)
         struct tp_error err = {0};
         struct tp_array array = {.dims = 0};
         const struct tp_dump_item *item = tp_replay_result(&call, i);
-        const bool same = item && tp_array_read(item, &array, &err) == TP_OK &&
+        const bool same = item &&
+                          tp_replay_did(&t->call,
+                                        tp_array_read(item, &array, &err)) &&
                           same_values(&t->dumped[i], &array);
         tp_array_clear(&array);
         if (!same)
@@ -198,7 +200,7 @@ static bool fits_other(struct tp_tries *t, const struct other *other)
                                   .call = other->call,
                                   .signature = t->call.signature};
     if (other->call->count != t->call.call->count ||
-        tp_replay_call_load(&call, &err) != TP_OK)
+        !tp_replay_did(&t->call, tp_replay_call_load(&call, &err)))
         return false;
     const bool fit =
         fits_tensor(t, &t->call, &call, other) ||

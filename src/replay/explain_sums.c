@@ -98,7 +98,9 @@ static void round_given(struct tp_replay_call *call, int bits, double **saved,
         if (!array->value || tp_dtype_rounding(array->dtype) == 0)
             continue;
         const size_t size = (size_t)array->count * sizeof *array->value;
-        if (!back && (saved[i] = malloc(size + 1))) {
+        if (!back)
+            saved[i] = malloc(size + 1);
+        if (!back && tp_replay_has(call, saved[i])) {
             memcpy(saved[i], array->value, size);
             for (int64_t k = 0; k < array->count; k++)
                 array->value[k] = to_bits(array->value[k], bits);
@@ -145,6 +147,8 @@ static bool is_rounded(struct tp_tries *t, int bits)
                        ? malloc((size_t)right->count * sizeof *made)
                        : NULL;
     bool like = false;
+    if (right->count)
+        tp_replay_has(&t->call, made);
     if (made) {
         round_given(&t->call, bits, saved, false);
         tp_tries_run(t, &off);

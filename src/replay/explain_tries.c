@@ -17,18 +17,29 @@ static double squares_off(const struct tp_array *made,
     return off;
 }
 
-bool tp_tries_run(struct tp_tries *t, double *off)
+/* Runs the call; false: there are no results, or not as many as were dumped. */
+static bool make_outputs(struct tp_tries *t)
 {
     struct tp_error err = {0};
+    tp_replay_outputs_clear(&t->call);
+    const enum tp_status status =
+        tp_replay_run(&t->call, t->verdict->operator, & err);
+    bool made =
+        tp_replay_did(&t->call, status) && t->call.output_count == t->count;
+    for (size_t i = 0; made && i < t->count; i++)
+        made = t->call.outputs[i].count == t->dumped[i].count;
+    if (!made)
+        tp_replay_outputs_clear(&t->call);
+    return made;
+}
+
+bool tp_tries_run(struct tp_tries *t, double *off)
+{
     double worst = 0;
     *off = 0;
-    tp_replay_outputs_clear(&t->call);
-    if (tp_replay_run(&t->call, t->verdict->operator, & err) != TP_OK ||
-        t->call.output_count != t->count)
+    if (!make_outputs(t))
         return false;
     for (size_t i = 0; i < t->count; i++) {
-        if (t->call.outputs[i].count != t->dumped[i].count)
-            return false;
         if (t->call.outputs[i].loose)
             continue;
         worst =
@@ -73,7 +84,7 @@ bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
     if (!memcmp(kept, values, size))
         return false; /* that is what was computed                          */
     double *copy = malloc(size + 1);
-    if (!copy)
+    if (!tp_replay_has(&t->call, copy))
         return false;
     memcpy(copy, values, size);
     array->value = copy;

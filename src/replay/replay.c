@@ -100,8 +100,12 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
         status = tp_args_fit(replay, err);
     if (status != TP_OK)
         return status;
-    return replay->forward ? tp_backward_run(replay, row, err)
-                           : row->run(replay, row, err);
+    status = replay->forward ? tp_backward_run(replay, row, err)
+                             : row->run(replay, row, err);
+    for (size_t i = 0; i < replay->output_count && status == TP_OK; i++)
+        if (replay->outputs[i].lost)
+            status = tp_fail_memory(err);
+    return status;
 }
 
 /* --- judging -------------------------------------------------------------- */
@@ -605,12 +609,14 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
                        : reasons[verdict->state]);
         return TP_OK;
     }
+    bool lost = false;
     struct tp_replay_call replay = {.place = place,
                                     .call = call,
-                                    .signature = verdict->operator->signature };
+                                    .signature = verdict->operator->signature,
+                                    .lost = &lost };
     enum tp_status status = load_and_judge(&replay, verdict, &own);
     tp_replay_call_clear(&replay);
-    if (status == TP_E_MEMORY)
+    if (status == TP_E_MEMORY || lost)
         return tp_fail_memory(err);
     if (status == TP_OK)
         return TP_OK;

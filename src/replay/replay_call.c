@@ -69,6 +69,20 @@ static const struct tp_dump_call *forward_of(const struct tp_dump_place *place,
                                                                         : NULL;
 }
 
+bool tp_replay_has(const struct tp_replay_call *replay, bool memory)
+{
+    if (!memory && replay->lost)
+        *replay->lost = true;
+    return memory;
+}
+
+bool tp_replay_did(const struct tp_replay_call *replay, enum tp_status status)
+{
+    if (status == TP_E_MEMORY)
+        tp_replay_has(replay, false);
+    return status == TP_OK;
+}
+
 /* The forward call of a backward call, both with the coarser units. */
 static enum tp_status load_forward(struct tp_replay_call *replay,
                                    struct tp_error *err)
@@ -80,8 +94,10 @@ static enum tp_status load_forward(struct tp_replay_call *replay,
     struct tp_replay_call *forward = calloc(1, sizeof *forward);
     if (!forward)
         return tp_fail_memory(err);
-    *forward = (struct tp_replay_call){
-        .place = replay->place, .call = call, .signature = replay->signature};
+    *forward = (struct tp_replay_call){.place = replay->place,
+                                       .call = call,
+                                       .signature = replay->signature,
+                                       .lost = replay->lost};
     replay->forward = forward;
     enum tp_status status = tp_replay_call_load(forward, err);
     replay->unit = fmax(replay->unit, forward->unit);

@@ -32,7 +32,14 @@ struct tp_replay_call {
                   computed, not as dumped: if arguments are changed         */
     const char *override_name; /* an argument with another value, ...       */
     const struct tp_json *override_value; /* ... this one; NULL: none       */
+    bool *lost; /* set where memory ended for what is only tried, and is none
+                   then: whoever began the call fails for it; or NULL       */
 };
+
+/* Whether there is memory, or a status is TP_OK, for what is only tried. Where
+ * memory ended *replay->lost is set. */
+bool tp_replay_has(const struct tp_replay_call *replay, bool memory);
+bool tp_replay_did(const struct tp_replay_call *replay, enum tp_status status);
 
 /* Reads the tensors that go into a call, which is zeroed but for place, call
  * and signature; of a backward call into its forward call, too, which is then

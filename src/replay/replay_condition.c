@@ -15,8 +15,10 @@
 
 /* Makes each element larger or smaller by a rounding of its dtype, or puts it
  * back. Neighbours go different ways: what is constant does not stay so. */
-static void turn(struct tp_array *array, double **saved, bool back)
+static void turn(struct tp_replay_call *call, size_t item, double **saved,
+                 bool back)
 {
+    struct tp_array *array = &call->arrays[item];
     const double u = tp_dtype_rounding(array->dtype);
     const size_t size = (size_t)array->count * sizeof *array->value;
     if (!array->value || u == 0)
@@ -28,7 +30,7 @@ static void turn(struct tp_array *array, double **saved, bool back)
         return;
     }
     *saved = malloc(size + 1);
-    if (!*saved)
+    if (!tp_replay_has(call, *saved))
         return;
     memcpy(*saved, array->value, size);
     for (int64_t k = 0; k < array->count; k++)
@@ -39,7 +41,7 @@ static void turn_all(struct tp_replay_call *call, double **saved, bool back)
 {
     const size_t count = call->call->count;
     for (size_t i = 0; i < count; i++)
-        turn(&call->arrays[i], &saved[i], back);
+        turn(call, i, &saved[i], back);
     if (call->forward)
         turn_all(call->forward, saved + count, back);
 }
@@ -55,13 +57,14 @@ double tp_condition_change(struct tp_replay_call *call,
     struct tp_array *plain = call->outputs;
     const size_t count = call->output_count;
     double change = 0;
-    if (!saved)
+    if (!tp_replay_has(call, saved))
         return NAN;
     call->outputs = NULL;
     call->output_count = call->output_capacity = 0;
     turn_all(call, saved, false);
     call->anew = true;
-    if (tp_replay_run(call, row, &err) != TP_OK || call->output_count != count)
+    if (!tp_replay_did(call, tp_replay_run(call, row, &err)) ||
+        call->output_count != count)
         change = NAN;
     call->anew = false;
     for (size_t i = 0; i < count; i++) {

@@ -109,6 +109,8 @@ static void try_all(struct tp_tries *t)
     tp_tries_run(t, &t->off);
     count_beyond(t);
     t->unit = t->call.unit;
+    if (t->call.output_count == 0)
+        return;
     if (t->strict && tp_tries_sums_in(t, t->call.own, true, &known))
         return; /* to the last bit                                          */
     for (int pass = t->strict; pass < 2; pass++) {
@@ -139,6 +141,7 @@ enum tp_status tp_replay_explain(const struct tp_dump *dump, size_t place,
                                  struct tp_error *err)
 {
     struct tp_error own = {0};
+    bool lost = false;
     struct tp_tries t = {.dump = dump,
                          .place = place,
                          .index = call,
@@ -147,8 +150,9 @@ enum tp_status tp_replay_explain(const struct tp_dump *dump, size_t place,
                                    TP_REPLAY_LOW_PRECISION,
                          .call = {.place = &dump->places[place],
                                   .call = &dump->places[place].calls[call],
-                                  .signature = verdict->operator->signature },
-                                  .explain = explain};
+                                  .signature = verdict->operator->signature,
+                                  .lost = &lost},
+                         .explain = explain};
     memset(explain, 0, sizeof *explain);
     enum tp_status status = tp_replay_call_load(&t.call, &own);
     if (status == TP_OK)
@@ -161,7 +165,7 @@ enum tp_status tp_replay_explain(const struct tp_dump *dump, size_t place,
         tp_array_clear(&t.dumped[i]);
     free(t.dumped);
     tp_replay_call_clear(&t.call);
-    return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
+    return status == TP_E_MEMORY || lost ? tp_fail_memory(err) : TP_OK;
 }
 
 bool tp_replay_is_wrong(const struct tp_replay_verdict *verdict,

@@ -77,6 +77,7 @@ static const char *where(const struct finder *f,
 {
     struct tp_text line = {0};
     tp_dump_call_line(place_of(f, row), call_of(f, row), &line);
+    f->findings->arena.failed |= line.failed;
     const char *text =
         line.length ? tp_arena_format(&f->findings->arena, " Called at: %s",
                                       tp_text_get(&line))
@@ -276,6 +277,7 @@ static void say_repeat(const struct finder *f, const struct tp_replay_row *row,
         &f->findings->arena,
         "Its arguments are those of %s bit by bit, its results are not.%s",
         tp_text_get(&text), where(f, row));
+    f->findings->arena.failed |= text.failed;
     tp_text_clear(&text);
     finding->suggestion =
         "A kernel that adds in another order each time does so: ask for "

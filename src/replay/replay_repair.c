@@ -42,7 +42,8 @@ struct repairer {
 static bool run(struct repairer *r, struct tp_array **arrays, size_t *count)
 {
     struct tp_error err = {0};
-    const bool ran = tp_replay_run(r->call, r->operator, & err) == TP_OK;
+    const bool ran = tp_replay_did(
+        r->call, tp_replay_run(r->call, r->operator, & err));
     *arrays = r->call->outputs;
     *count = r->call->output_count;
     r->call->outputs = NULL;
@@ -98,7 +99,8 @@ static double amplification(struct repairer *r, size_t but)
          i++) {
         struct tp_error err = {0};
         if (i != but && r->call->arrays[i].value &&
-            tp_perturb_bits(r->call, i, &changes[made], &err) == TP_OK)
+            tp_replay_did(r->call, tp_perturb_bits(r->call, i, &changes[made],
+                                                   &err)))
             most = fmax(most, changes[made++].relative);
     }
     if (run(r, &turned, &turned_count) && turned_count == count)
@@ -141,8 +143,10 @@ static void take_magnitudes(struct repairer *r, bool back, double **saved)
         if (!array->value || tp_dtype_rounding(array->dtype) == 0)
             continue;
         const size_t size = (size_t)array->count * sizeof *array->value;
-        if (!back)
+        if (!back) {
             saved[i] = malloc(size + 1);
+            tp_replay_has(r->call, saved[i]);
+        }
         if (back && saved[i])
             memcpy(array->value, saved[i], size);
         else if (saved[i])
@@ -163,7 +167,7 @@ static double cancellation(struct repairer *r)
     size_t count, large_count;
     double times = NAN;
     double **saved = calloc(r->call->call->count + 1, sizeof *saved);
-    if (!saved)
+    if (!tp_replay_has(r->call, saved))
         return NAN;
     const bool ran = run(r, &plain, &count);
     take_magnitudes(r, false, saved);
@@ -255,7 +259,7 @@ static bool try_logits(struct repairer *r)
         return true;
     const size_t size = (size_t)logits->count * sizeof *logits->value;
     double *saved = malloc(size + 1);
-    if (!saved)
+    if (!tp_replay_has(r->call, saved))
         return true;
     memcpy(saved, logits->value, size);
     subtract_most(logits, axis);
@@ -305,8 +309,11 @@ enum tp_status tp_repair_condition(const struct tp_dump_place *place,
                                    struct tp_error *err)
 {
     struct tp_error own = {0};
-    struct tp_replay_call replay = {
-        .place = place, .call = call, .signature = operator->signature };
+    bool lost = false;
+    struct tp_replay_call replay = {.place = place,
+                                    .call = call,
+                                    .signature = operator->signature,
+                                    .lost = &lost };
     struct repairer r = {
         .call = &replay, .operator= operator, .repair = repair };
     memset(repair, 0, sizeof *repair);
@@ -320,7 +327,7 @@ enum tp_status tp_repair_condition(const struct tp_dump_place *place,
             try_arguments(&r);
     }
     tp_replay_call_clear(&replay);
-    return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
+    return status == TP_E_MEMORY || lost ? tp_fail_memory(err) : TP_OK;
 }
 
 /* --- sums ----------------------------------------------------------------- */
@@ -368,8 +375,11 @@ enum tp_status tp_repair_steps(const struct tp_dump_place *place,
     const struct tp_operator *operator= verdict->operator;
     struct tp_error own = {0};
     struct tp_addend_list terms = {.count = 0};
-    struct tp_replay_call replay = {
-        .place = place, .call = call, .signature = operator->signature };
+    bool lost = false;
+    struct tp_replay_call replay = {.place = place,
+                                    .call = call,
+                                    .signature = operator->signature,
+                                    .lost = &lost };
     struct repairer r = {
         .call = &replay, .operator= operator, .repair = repair };
     memset(repair, 0, sizeof *repair);
@@ -385,5 +395,5 @@ enum tp_status tp_repair_steps(const struct tp_dump_place *place,
         try_schemes(&r, terms.value, terms.count, input->dtype);
     free(terms.value);
     tp_replay_call_clear(&replay);
-    return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
+    return status == TP_E_MEMORY || lost ? tp_fail_memory(err) : TP_OK;
 }

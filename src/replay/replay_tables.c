@@ -104,6 +104,7 @@ static void log_call(const struct tp_replay_row *row, int mode,
                     "Cancel perturbation.\n",
                     api, row->reasons[mode]);
     }
+    text->failed |= name.failed;
     tp_text_clear(&name);
 }
 

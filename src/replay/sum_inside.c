@@ -271,7 +271,7 @@ bool tp_sum_inside(const struct tp_replay_call *call,
         return false;
     const int64_t room = attends ? 3 * (int64_t)TERMS : line.length;
     line.terms = malloc((size_t)room * sizeof *line.terms + 1);
-    if (!line.terms)
+    if (!tp_replay_has(call, line.terms))
         return false;
     *element = attends ? attention_of(call, at, adder, line.terms)
                        : element_of(call, row, place, adder, &line);

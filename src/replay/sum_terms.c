@@ -42,8 +42,10 @@ static struct tp_addend_list axis_terms(const struct tp_replay_call *call,
     }
     const int64_t first = given ? at / inner * inner * length + at % inner : 0;
     if (first + (length - 1) * inner >= x->count ||
-        !(list.value = calloc((size_t)length + 1, sizeof *list.value)))
+        !(list.value = calloc((size_t)length + 1, sizeof *list.value))) {
+        list.lost = first + (length - 1) * inner < x->count;
         return list;
+    }
     for (int64_t i = 0; i < length; i++)
         list.value[i] = x->value[first + i * inner];
     list.count = length;
@@ -55,9 +57,13 @@ struct tp_addend_list tp_sum_terms(const struct tp_replay_call *call,
                                    const struct tp_operator *row,
                                    const struct tp_array *result, int64_t at)
 {
-    return !result->addends && !call->forward && row->run == tp_run_sum
-               ? axis_terms(call, !strcmp(row->names, "mean"), at)
-               : tp_addends_at(result, at);
+    const struct tp_addend_list list =
+        !result->addends && !call->forward && row->run == tp_run_sum
+            ? axis_terms(call, !strcmp(row->names, "mean"), at)
+            : tp_addends_at(result, at);
+    if (list.lost)
+        tp_replay_has(call, false);
+    return list;
 }
 
 static struct tp_addend_list terms_of(const struct tp_sum *sum, int64_t at)
@@ -434,7 +440,7 @@ int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count)
     *count = list.count;
     free(list.value);
     uint8_t *fits = malloc((size_t)*count + 1);
-    if (!fits || elements < 4 || *count < 4)
+    if (!tp_replay_has(sum->call, fits) || elements < 4 || *count < 4)
         *count = 0;
     for (int64_t i = 0; i < *count; i++)
         fits[i] = 1;

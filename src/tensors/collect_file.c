@@ -58,7 +58,7 @@ static void add_failure(struct tp_collector *c, struct tp_record *result,
                            .code = err->code,
                            .reason = tp_text_get(&reason),
                            .offset = err->offset};
-    if (err->code == TP_E_MEMORY)
+    if (err->code == TP_E_MEMORY || reason.failed)
         c->no_memory = true;
     else
         add_skipped(c, result, file, &skip);
@@ -231,6 +231,7 @@ static void forget(struct tp_record *record)
 static void add_tie(struct tp_collector *c, struct tp_record *unit,
                     const struct tp_text *path)
 {
+    c->no_memory = c->no_memory || path->failed;
     if (c->telling)
         return;
     const char *kept =

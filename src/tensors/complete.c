@@ -429,6 +429,7 @@ static void note_rank(const struct survey *s, const struct miss *misses,
                     more, last);
     if (run->skipped_count)
         tp_text_add(&text, " (what was skipped may be among them)");
+    run->arena.failed |= text.failed;
     tp_run_note(run, "%s", tp_text_get(&text));
     tp_text_clear(&text);
 }

@@ -182,8 +182,11 @@ static enum tp_status label_folder(struct tp_records *records, size_t first,
     if (status != TP_OK) {
         struct tp_text text = {0};
         tp_text_add(&text, "%s: %s", own.file, own.message);
-        damage = tp_records_text(records, tp_text_get(&text));
+        damage = text.failed ? NULL
+                             : tp_records_text(records, tp_text_get(&text));
         tp_text_clear(&text);
+        if (!damage)
+            return tp_fail_memory(err);
     }
     for (size_t i = first; i < end; i++)
         records->items[i].beside = damage;

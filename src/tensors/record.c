@@ -74,7 +74,9 @@ const char *tp_records_text(struct tp_records *records, const char *text)
     struct tp_text printable = {0};
     tp_text_printable(&printable, text);
     const char *shown =
-        tp_intern(&records->texts, records->arena, tp_text_get(&printable));
+        printable.failed ? NULL
+                         : tp_intern(&records->texts, records->arena,
+                                     tp_text_get(&printable));
     tp_text_clear(&printable);
     return shown;
 }

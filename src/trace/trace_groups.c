@@ -227,7 +227,8 @@ static enum tp_status take_stacks(struct grouping *g, struct tp_error *err)
         if (!known[row->stack]) {
             text.length = 0;
             cut_stack(g, tp_events_get_inputs(events, row->stack), &text);
-            known[row->stack] = text.length ? keep(g, &text) : "";
+            known[row->stack] =
+                text.length || text.failed ? keep(g, &text) : "";
         }
         g->text[row->event] = known[row->stack];
         if (!known[row->stack])
@@ -298,7 +299,7 @@ static enum tp_status group_by_frames(struct grouping *g, struct tp_error *err)
             write_modules(g, event, &text);
         else
             write_stack(g, event, &text);
-        g->text[event] = text.length ? keep(g, &text) : "";
+        g->text[event] = text.length || text.failed ? keep(g, &text) : "";
         if (!g->text[event])
             status = tp_fail_memory(err);
     }

@@ -193,6 +193,7 @@ static void check_missing(struct tp_trace_judged *judged)
                       "%" PRId64 " of %" PRId64 " ranks are missing: %s%s",
                       missing, world, tp_text_get(&gaps),
                       shown > GAPS_MAX ? ", ..." : "");
+        judged->arena.failed |= gaps.failed;
     }
     tp_text_clear(&gaps);
 }
