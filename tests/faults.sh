@@ -3,9 +3,10 @@
 # Calls that fail, one after the other: tests/faults/loop.c runs the program
 # over small inputs, each time with another allocation, file operation or start
 # of a process failing (tests/faults/inject.c). A sample, or, with TP_FAULTS=all
-# (`make check-faults`), every call; TP_FAULTS=NAME: that of one command. In a
-# build with AddressSanitizer, too, which finds what leaks after it. Needs:
-# TPROF, srcdir, CC.
+# (`make check-faults`), every call, of runs that make many one of those that
+# come from the same functions; with TP_FAULTS=places that of all runs.
+# TP_FAULTS=NAME: every call of one command. In a build with AddressSanitizer,
+# too, which finds what leaks after it. Needs: TPROF, srcdir, CC.
 
 [ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
 srcdir=$(cd "$srcdir" && pwd)
@@ -37,15 +38,19 @@ passed=0 failed=0
 # loops NAME OLDER -- WORD...: every kind of call of a run in folder NAME, whose
 # result goes to `out`, over that of an earlier run, which is made by the words
 # of OLDER; "": there is none, and what is printed is all. In a sample RUNS
-# runs of each kind.
+# runs of each kind; of all calls one of each place if there is MANY.
 loops()
 {
-    local name=$1 older=$2 kind how runs=${RUNS:-60} sample=yes
+    local name=$1 older=$2 kind how runs=${RUNS:-60} sample=no
     shift 3
-    [ -z "$sanitized" ] || runs=$((runs / 4)) # it takes its time
     case ${TP_FAULTS:-} in
-    '') ;;
-    all | "$name") runs=0 sample=no ;;
+    '')
+        sample=yes
+        [ -z "$sanitized" ] || runs=$((runs / 4)) # it takes its time
+        ;;
+    all) runs=${MANY:+places} ;;
+    places) runs=places ;;
+    "$name") runs=0 ;;
     *) return ;;
     esac
     cd "$work/$name" && mkdir older || exit 99
@@ -54,7 +59,8 @@ loops()
     for kind in memory files start; do
         for how in once on; do
             [ $kind$how$sample != memoryonyes ] || continue
-            if "$work/loop" "$work/inject.so" $kind $how $runs "$TPROF" "$@"
+            if "$work/loop" "$work/inject.so" $kind $how "${runs:-0}" \
+                "$TPROF" "$@"
             then
                 passed=$((passed + 1))
             else

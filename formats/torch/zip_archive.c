@@ -144,27 +144,12 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
     }
 }
 
-/* Whether libzip, or zlib below it, had no memory; libzip 1.7 says nothing
- * where it has none for a source. */
+/* Whether libzip, or zlib below it, had no memory. */
 static bool is_short_of_memory(const zip_error_t *error)
 {
-    switch (zip_error_code_zip(error)) {
-    case ZIP_ER_OK:
-    case ZIP_ER_MEMORY:
-        return true;
-    case ZIP_ER_ZLIB:
-        return zip_error_code_system(error) == Z_MEM_ERROR;
-    default:
-        return false;
-    }
-}
-
-/* Opens a record; what was said of another is forgotten. */
-static zip_file_t *open_record(struct tp_zip *zip, uint64_t index,
-                               zip_flags_t flags)
-{
-    zip_error_clear(zip->archive);
-    return zip_fopen_index(zip->archive, index, flags);
+    const int code = zip_error_code_zip(error);
+    return code == ZIP_ER_MEMORY ||
+           (code == ZIP_ER_ZLIB && zip_error_code_system(error) == Z_MEM_ERROR);
 }
 
 /* Words what libzip says, or what the input said below it. */
@@ -315,6 +300,24 @@ const char *tp_zip_name(struct tp_zip *zip, uint64_t index)
 
 /* ---- finding records -------------------------------------------------- */
 
+/* Opens a record to be inflated, or, where it has a name, as it is stored.
+ * libzip 1.7 has no error where it has no memory for a source; one of another
+ * record is forgotten. */
+static enum tp_status open_record(struct tp_zip *zip, uint64_t index,
+                                  const char *name, zip_file_t **file,
+                                  struct tp_error *err)
+{
+    zip_error_t *error = zip_get_error(zip->archive);
+    zip_error_clear(zip->archive);
+    *file = zip_fopen_index(zip->archive, index, name ? ZIP_FL_COMPRESSED : 0);
+    if (*file)
+        return TP_OK;
+    return zip_error_code_zip(error) == ZIP_ER_OK &&
+                   zip->input_error.code == TP_OK
+               ? tp_fail_memory(err)
+               : fail_zip(zip, error, name ? name : "a deflated record", err);
+}
+
 /*
  * libzip does not tell where a record's content starts (behind a local
  * header of variable length), but it reads it through source_read, which
@@ -325,11 +328,11 @@ static enum tp_status find_start(struct tp_zip *zip, const char *name,
                                  struct tp_error *err)
 {
     unsigned char first;
-    zip_file_t *file = open_record(zip, record->index, ZIP_FL_COMPRESSED);
-    if (!file)
-        return fail_zip(zip, zip_get_error(zip->archive), name, err);
+    zip_file_t *file;
+    enum tp_status status = open_record(zip, record->index, name, &file, err);
+    if (status != TP_OK)
+        return status;
     zip_int64_t got = record->size ? zip_fread(file, &first, 1) : 1;
-    enum tp_status status = TP_OK;
     if (got != 1)
         status = fail_zip(zip, zip_file_get_error(file), name, err);
     zip_fclose(file);
@@ -445,9 +448,14 @@ static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
     }
     unsigned char beyond;
     /* the read that finds the end is the one that checks the CRC-32 */
-    if (status == TP_OK && zip_fread(file, &beyond, 1) != 0)
+    const zip_int64_t more = status == TP_OK ? zip_fread(file, &beyond, 1) : 0;
+    if (more < 0)
         status =
             fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
+    else if (more > 0)
+        status =
+            tp_fail(err, TP_E_DAMAGED, -1,
+                    "a deflated record has more than %" PRIu64 " bytes", size);
     free(copy);
     return status;
 }
@@ -457,11 +465,11 @@ static enum tp_status inflate_record(struct tp_zip *zip,
                                      unsigned char *memory,
                                      struct tp_error *err)
 {
-    zip_file_t *file = open_record(zip, record->index, 0);
-    if (!file)
-        return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
-                        err);
-    enum tp_status status = inflate_all(zip, file, record->size, memory, err);
+    zip_file_t *file;
+    enum tp_status status = open_record(zip, record->index, NULL, &file, err);
+    if (status != TP_OK)
+        return status;
+    status = inflate_all(zip, file, record->size, memory, err);
     zip_fclose(file);
     return status;
 }
@@ -474,14 +482,14 @@ enum tp_status tp_zip_peek(struct tp_zip *zip,
     *got = record->size < length ? (size_t)record->size : length;
     if (!record->deflated)
         return tp_bytes_read(&zip->bytes, record->start, buffer, *got, err);
-    zip_file_t *file = open_record(zip, record->index, 0);
-    if (!file)
-        return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
-                        err);
+    zip_file_t *file;
+    enum tp_status status = open_record(zip, record->index, NULL, &file, err);
+    if (status != TP_OK)
+        return status;
     zip_int64_t n = *got ? zip_fread(file, buffer, *got) : 0;
-    enum tp_status status = n < 0 ? fail_zip(zip, zip_file_get_error(file),
-                                             "a deflated record", err)
-                                  : TP_OK;
+    if (n < 0)
+        status =
+            fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
     *got = n > 0 ? (size_t)n : 0;
     zip_fclose(file);
     return status;

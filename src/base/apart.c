@@ -2,6 +2,7 @@
 #include "base/apart.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,7 +13,9 @@
 #include <sys/prctl.h>
 #endif
 
-/* In the child: what went wrong goes to the parent. */
+/* In the child: what became of it goes to the parent, who believes nothing
+ * else. The signal comes when the thread ends that made the child, which waits
+ * for it here. */
 static _Noreturn void do_and_exit(enum tp_status (*work)(void *context,
                                                          struct tp_error *err),
                                   void *context, pid_t parent, int to)
@@ -23,10 +26,10 @@ static _Noreturn void do_and_exit(enum tp_status (*work)(void *context,
 #endif
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
-    const enum tp_status status = work(context, &why);
-    if (status != TP_OK && write(to, &why, sizeof why) != sizeof why)
-        _exit(EXIT_FAILURE);
-    _exit(EXIT_SUCCESS);
+    if (work(context, &why) == TP_OK)
+        why.code = TP_OK;
+    _exit(write(to, &why, sizeof why) == sizeof why ? EXIT_SUCCESS
+                                                    : EXIT_FAILURE);
 }
 
 /* What became of the child: what it said, else how it ended. */
@@ -42,11 +45,12 @@ static enum tp_status hear(pid_t child, int from, const char *who,
             (n < 0 && errno == EINTR)))
         had += n > 0 ? (size_t)n : 0;
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-        continue;
-    if (had == sizeof why)
-        return tp_fail(err, why.code, why.offset, "%s", why.message);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_SUCCESS && had == 0)
-        return TP_OK;
+        continue; /* elsewhere it may have been waited for: then 0 */
+    if (had == sizeof why) {
+        if (why.code != TP_OK && err)
+            *err = why;
+        return why.code;
+    }
     return tp_fail(err, TP_E_MEMORY, -1,
                    "%s gave up (%s %d), most likely out of memory", who,
                    WIFSIGNALED(ended) ? "signal" : "status",
@@ -74,6 +78,8 @@ enum tp_status tp_apart(enum tp_status (*work)(void *context,
     int ends[2];
     if (!FORKS || pipe(ends) != 0)
         return work(context, err);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     const pid_t parent = getpid(), child = fork();
     if (child == 0)
         do_and_exit(work, context, parent, ends[1]);

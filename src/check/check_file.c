@@ -129,25 +129,34 @@ static void place_findings(const char *source, size_t length,
 }
 
 /* Notes the first thing that could not be read. */
+/* The first of what tokens and statements could not be made of. */
+static struct tp_py_problem first_problem(const struct tp_script *script)
+{
+    const struct tp_py_problem *a = &script->tokens.problem;
+    const struct tp_py_problem *b = &script->tree.problem;
+    if (a->count == 0 || b->count == 0)
+        return a->count ? *a : *b;
+    struct tp_py_problem first = a->line <= b->line ? *a : *b;
+    first.elsewhere = a->elsewhere || b->elsewhere || a->line != b->line;
+    return first;
+}
+
 static void note_problem(const struct tp_script *script,
                          struct tp_check_file *file)
 {
-    const struct tp_py_problem *problem = &script->tokens.problem;
-    if (problem->count == 0)
-        problem = &script->tree.problem;
-    if (problem->count == 0)
+    const struct tp_py_problem problem = first_problem(script);
+    if (problem.count == 0)
         return;
-    struct tp_check_place place = tp_check_place_of(file, problem->line);
+    struct tp_check_place place = tp_check_place_of(file, problem.line);
     file->problem_line = place.file_line;
     if (place.cell)
         tp_fail(&file->problem, TP_E_DAMAGED, -1, "cell %u, line %u: %s",
-                place.cell, place.line, problem->what);
+                place.cell, place.line, problem.what);
     else
-        tp_fail(&file->problem, TP_E_DAMAGED, (int64_t)problem->offset,
-                "line %u: %s", place.line, problem->what);
-    if (problem->count > 1)
-        tp_while(&file->problem, "%u more line%s could not be read",
-                 problem->count - 1, problem->count > 2 ? "s" : "");
+        tp_fail(&file->problem, TP_E_DAMAGED, (int64_t)problem.offset,
+                "line %u: %s", place.line, problem.what);
+    if (problem.elsewhere)
+        tp_while(&file->problem, "other lines could not be read, either");
 }
 
 enum tp_status tp_check_source(const char *source, size_t length,
@@ -260,8 +269,8 @@ static enum tp_status check_text(const struct kind *kind, const char *text,
     if (length >= 2 &&
         (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2)))
         return tp_fail(err, TP_E_DAMAGED, 0,
-                       "UTF-16 text, which neither Python nor a shell reads: "
-                       "save it as UTF-8");
+                       "UTF-16 text, which nothing reads as a script: save it "
+                       "as UTF-8");
     if (kind != kinds && length >= size && !memcmp(text, bom, size))
         return kind->read(text + size, length - size, file, err);
     return kind->read(text, length, file, err);

@@ -64,10 +64,9 @@ _Static_assert(sizeof keywords / sizeof *keywords == TP_KEYWORDS,
 void tp_py_problem_add(struct tp_py_problem *problem, uint32_t line,
                        size_t offset, const char *what)
 {
-    const bool counted = problem->count > 0 && problem->last == line;
-    problem->last = line;
-    problem->count += !counted;
-    if (problem->what)
+    const bool first = problem->count++ == 0;
+    problem->elsewhere |= !first && line != problem->line;
+    if (!first && line >= problem->line)
         return;
     problem->line = line;
     problem->offset = offset;

@@ -76,9 +76,10 @@ struct tp_py_token {
     uint8_t kind; /* enum tp_py_token_kind                      */
 };
 
-/* The first thing that is wrong, and on how many lines something is. */
+/* The first thing that is wrong, of how many. */
 struct tp_py_problem {
-    uint32_t line, count, last; /* last: the line counted last            */
+    uint32_t line, count;
+    bool elsewhere;   /* on other lines something is, too                 */
     size_t offset;    /* byte of the source                               */
     const char *what; /* a constant sentence                              */
 };

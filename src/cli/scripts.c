@@ -48,20 +48,19 @@ enum tp_status tp_scripts_explain(const struct tp_check *check,
                                   struct tp_dump_findings *findings,
                                   struct tp_error *err)
 {
-    struct tp_text line = {0}, said = {0};
+    bool failed = false;
     for (size_t i = 0; i < findings->count && check->list.count > 0; i++) {
         struct tp_dump_finding *finding = &findings->rows[i];
-        tp_text_clear(&line);
-        tp_text_clear(&said);
+        struct tp_text line = {0}, said = {0};
         add_line(dump, finding, &line);
         tp_check_say(check, tp_text_get(&line), &said);
         if (said.length > 0)
             finding->evidence = tp_dump_finding_text(
                 findings, "%s.%s", finding->evidence, tp_text_get(&said));
+        failed |= line.failed || said.failed;
+        tp_text_clear(&line);
+        tp_text_clear(&said);
     }
-    bool failed = line.failed || said.failed;
-    tp_text_clear(&line);
-    tp_text_clear(&said);
     return failed ? tp_fail_memory(err) : TP_OK;
 }
 
@@ -97,19 +96,19 @@ enum tp_status tp_scripts_explain_trace(const struct tp_check *check,
     static const char *const rules[] = {
         "item_in_loop", "non_blocking_without_pin", "anomaly_left_on",
         "debugger_in_loop", NULL};
-    struct tp_text said = {0};
+    bool failed = false;
     for (size_t i = 0; i < judged->findings.count; i++) {
         struct tp_trace_finding *finding = &judged->findings.rows[i];
-        tp_text_clear(&said);
+        struct tp_text said = {0};
         const char *frame = frame_of(run, finding);
         bool named = *frame && strstr(finding->evidence, frame);
         tp_check_say_frame(check, frame, named, rules, &said);
         if (said.length > 0)
             finding->evidence = tp_judge_text(
                 judged, "%s.%s", finding->evidence, tp_text_get(&said));
+        failed |= said.failed;
+        tp_text_clear(&said);
     }
-    bool failed = said.failed;
-    tp_text_clear(&said);
     return failed ? tp_fail_memory(err) : TP_OK;
 }
 
@@ -169,7 +168,7 @@ enum tp_status tp_scripts_explain_tensors(const struct tp_check *check,
                                           struct tp_findings *findings,
                                           struct tp_error *err)
 {
-    struct tp_text said = {0};
+    bool failed = false;
     const char *rules[CAUSES + 1];
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         size_t at = 0;
@@ -179,17 +178,19 @@ enum tp_status tp_scripts_explain_tensors(const struct tp_check *check,
         if (at == findings->count)
             continue;
         struct tp_finding *worst = &findings->rows[at];
-        tp_text_clear(&said);
+        struct tp_text said = {0}, text = {0};
         causes_of(worst, faults[i].bit, rules);
         tp_check_say_places(check, rules, &said);
-        if (said.length > 0)
-            worst->evidence = tp_finding_text(
-                findings,
-                "%s. No tensor names its line; check finds what may cause %s "
-                "at %s",
-                worst->evidence, faults[i].name, tp_text_get(&said));
+        failed |= said.failed;
+        if (said.length > 0) {
+            tp_text_add(&text,
+                        "%s. No tensor names its line; check finds what may "
+                        "cause %s at %s",
+                        worst->evidence, faults[i].name, tp_text_get(&said));
+            worst->evidence = tp_finding_take(findings, &text);
+        }
+        tp_text_clear(&said);
     }
-    const bool failed = said.failed || findings->failed;
-    tp_text_clear(&said);
+    failed |= findings->arena.failed;
     return failed ? tp_fail_memory(err) : TP_OK;
 }

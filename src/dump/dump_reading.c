@@ -10,7 +10,8 @@ enum tp_status tp_dump_reading_open(struct tp_dump_reading *reading,
     struct tp_error *why = &reading->why;
     reading->item = item;
     reading->tensor = NULL;
-    reading->status = why->code = TP_OK;
+    reading->status = TP_OK;
+    *why = (struct tp_error){.code = TP_OK};
     if (!item->file)
         return TP_OK;
     reading->status = tp_tensor_file_open_found(item->file, file, why);

@@ -82,15 +82,12 @@ const char *tp_finding_text(struct tp_findings *findings, const char *format,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     const char *copy = tp_arena_text(&findings->arena, text, strlen(text));
-    findings->failed |= !copy;
     return copy ? copy : "";
 }
 
 const char *tp_finding_take(struct tp_findings *findings, struct tp_text *text)
 {
     const char *copy = tp_arena_take(&findings->arena, text);
-    findings->failed |= !copy;
-    tp_text_clear(text);
     return copy ? copy : "";
 }
 

@@ -53,8 +53,6 @@ struct tp_findings {
     struct tp_finding *rows; /* worst first                               */
     size_t count, capacity;
     struct tp_arena arena; /* owns the texts made for them                */
-    bool failed;           /* memory was short for one of them, or for what a
-                              rule looked up                              */
 };
 
 /* Releases what it owns; it is empty afterwards. */
@@ -75,7 +73,7 @@ const struct tp_row *tp_finding_row(const struct tp_run *run,
                                     const struct tp_finding *finding);
 
 /* A text of the findings' arena, worded as printf does; "" when out of memory,
- * which sets `failed`. */
+ * which that keeps. */
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...) TP_PRINTF(2, 3);
 

@@ -253,8 +253,11 @@ static enum tp_status count_pair(struct reading *r, const struct pair *pair,
     if (status == TP_OK)
         status =
             tp_of_second(tp_row_file_tensor(pair->to, &r->to, &y, err), err);
-    if (status == TP_OK)
+    if (status == TP_OK) {
         status = tp_pair_view_make(x, y, &view, err);
+        if (status != TP_OK)
+            tp_while(err, "comparing it with %s", pair->to->file);
+    }
     if (status == TP_OK)
         status = tp_pair_read(&r->readers, 0, &view, &use, err);
     if (status == TP_OK)

@@ -266,7 +266,7 @@ static bool is_said_tied(const struct tp_rule_input *input,
     const enum tp_status status =
         path.failed ? TP_E_MEMORY
                     : tp_json_walk_file(tp_text_get(&path), &visitor, &ignored);
-    input->findings->failed |= status == TP_E_MEMORY;
+    input->findings->arena.failed |= status == TP_E_MEMORY;
     tied = tied && status == TP_OK;
     tp_text_clear(&path);
     return tied;

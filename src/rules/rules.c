@@ -104,8 +104,6 @@ enum tp_status tp_findings_make(const struct tp_rule_input *input,
     enum tp_status status = TP_OK;
     for (const struct tp_rule *r = tp_rules; r->id && status == TP_OK; r++)
         status = r->apply(&whole, r, err);
-    if (status == TP_OK && input->findings->failed)
-        status = tp_fail_memory(err);
     tp_findings_sort(input->findings);
     free(made);
     return status;

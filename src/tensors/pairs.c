@@ -69,8 +69,11 @@ static enum tp_status view_pair(const struct tp_run *run,
             tp_row_file_tensor(&run->rows[pair->y],
                                files->same ? &files->x : &files->y, &y, err),
             err);
-    if (status == TP_OK)
-        status = tp_pair_view_make(x, y, view, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_pair_view_make(x, y, view, err);
+    if (status != TP_OK)
+        tp_while(err, "comparing it with %s", run->rows[pair->y].file);
     return status;
 }
 
@@ -314,17 +317,17 @@ static enum tp_status order_worst(struct tp_pairs *pairs, struct tp_error *err)
 static enum tp_status add_skipped(struct measurer *m, struct tp_error *err)
 {
     struct tp_run *run = m->run;
-    const struct tp_row *last = NULL;
-    const char *why = "";
+    const struct tp_pair *lasts[2] = {NULL, NULL}; /* of x, of y */
     for (size_t i = 0; i < m->pairs->count; i++) {
         const struct tp_pair *pair = &m->pairs->rows[m->order[i]];
         const struct tp_row *row = &run->rows[pair->of_y ? pair->y : pair->x];
+        const struct tp_pair *last = lasts[pair->of_y];
         if (!*pair->error ||
-            (last && last->source == row->source && !strcmp(why, pair->error)))
+            (last && !strcmp(last->error, pair->error) &&
+             run->rows[pair->of_y ? last->y : last->x].source == row->source))
             continue;
-        last = row;
-        why = pair->error;
-        enum tp_status status = tp_run_skip(run, row, why, err);
+        lasts[pair->of_y] = pair;
+        enum tp_status status = tp_run_skip(run, row, pair->error, err);
         if (status != TP_OK)
             return status;
     }

@@ -3,7 +3,8 @@
  * Failing calls, preloaded into a program: of the kind of FAULT_KIND ("memory",
  * "files" or "start") call number FAULT_AT fails, and with FAULT_ON all that
  * follow. FAULT_COUNT names a file that takes, at the end, how many calls there
- * were; FAULT_TRACE one that takes where the program crashed, or, with
+ * were; FAULT_PLACES one that takes, of calls that come from the same functions,
+ * the number of the first; FAULT_TRACE one that takes where the program crashed, or, with
  * FAULT_SHOW, where the call failed. Calls count from main on: what libraries
  * do before it (the CUDA runtime, linked statically, does not look at what its
  * constructors get) can be told by nobody. Children count with it, but programs
@@ -23,6 +24,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,7 @@ static long at;
 static int onwards, show;
 static atomic_long *calls; /* shared with children, until they execute */
 static int count_file = -1, trace_file = -1; /* opened before a sandbox is  */
+static int places_file = -1;
 static pid_t self;
 
 void *__libc_malloc(size_t);
@@ -70,11 +73,36 @@ static void on_crash(int number)
 }
 #endif
 
+/* Notes call n if none before it came from the same functions, as far as the
+ * innermost tell; those that find their places taken are left out. */
+static void note_place(long n)
+{
+    enum { DEPTH = 14, PLACES = 1 << 17, TRIES = 64 };
+    static uint64_t seen[PLACES];
+    void *frames[DEPTH];
+    const enum kind kind = armed;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a, by words */
+    armed = 0;
+    const int depth = backtrace(frames, DEPTH);
+    for (int i = 0; i < depth; i++)
+        hash = (hash ^ (uintptr_t)frames[i]) * 1099511628211u;
+    size_t slot = (size_t)(hash >> 40) % PLACES;
+    for (int i = 0; i < TRIES && seen[slot] && seen[slot] != hash; i++)
+        slot = (slot + 1) % PLACES;
+    if (!seen[slot]) {
+        seen[slot] = hash;
+        dprintf(places_file, "%ld\n", n);
+    }
+    armed = kind;
+}
+
 static int fails(enum kind kind, int error)
 {
     if (kind != armed)
         return 0;
     long n = atomic_fetch_add(calls, 1) + 1;
+    if (places_file >= 0)
+        note_place(n);
     if (at == 0 || n < at || (n > at && !onwards))
         return 0;
     if (show && n == at) {
@@ -98,6 +126,7 @@ __attribute__((constructor)) static void begin(void)
     show = getenv("FAULT_SHOW") != NULL;
     count_file = open_named("FAULT_COUNT", O_TRUNC);
     trace_file = open_named("FAULT_TRACE", O_APPEND);
+    places_file = open_named("FAULT_PLACES", O_TRUNC);
 #ifndef SANITIZED
     if (trace_file >= 0) {
         signal(SIGSEGV, on_crash);

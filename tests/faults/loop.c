@@ -7,7 +7,8 @@
  *
  *   loop LIBRARY KIND once|on RUNS COMMAND...
  *
- * Cost: RUNS runs, whose calls lie evenly among all; 0: one for every call.
+ * Cost: RUNS runs, whose calls lie evenly among all; 0: one for every call;
+ * "places": one for all calls that come from the same functions.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -247,6 +248,8 @@ static int run(char **words_of, const char *kind, long at, bool on)
         setenv("FAULT_TRACE", "trace", 1);
         if (on)
             setenv("FAULT_ON", "1", 1);
+        if (at == 0)
+            setenv("FAULT_PLACES", "places", 1);
         setenv("LD_PRELOAD", words_of[0], 1);
         alarm(PATIENCE_S);
         execvp(words_of[1], words_of + 1);
@@ -470,6 +473,17 @@ static void print_whole(const char *path)
     free(text);
 }
 
+/* The call after `before` that is to fail, of `all`; beyond: there is none. The
+ * steps are of `wanted` calls, or from place to place. */
+static long next_call(long before, long all, long wanted, FILE *places)
+{
+    long next;
+    if (places)
+        return fscanf(places, "%ld", &next) == 1 ? next : all + 1;
+    const long step = wanted && all > wanted ? all / wanted : 1;
+    return before ? before + step : 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6)
@@ -489,8 +503,9 @@ int main(int argc, char **argv)
     rename("stdout", "stdout.good");
     rename("stderr", "stderr.good");
     copy_tree("out", "good");
-    const long step = wanted && all > wanted ? all / wanted : 1;
-    for (long at = 1; at <= all; at += step) {
+    FILE *places = !strcmp(argv[4], "places") ? fopen("places", "r") : NULL;
+    for (long at = next_call(0, all, wanted, places); at <= all;
+         at = next_call(at, all, wanted, places)) {
         copy_tree("older", "out");
         int status = run(command, kind, at, on);
         enum verdict verdict = judge(status, good_status);

@@ -82,3 +82,15 @@ Test(apart, who_ends_the_child_is_named)
               err.message);
     cr_expect_eq(its.seen, 0);
 }
+
+/* A process that has no children to wait for, as its parent left it. */
+Test(apart, children_that_nobody_waits_for)
+{
+    struct work its;
+    struct tp_error err;
+    signal(SIGCHLD, SIG_IGN);
+    cr_expect_eq(run(GOES_WELL, &its, &err), TP_OK);
+    cr_expect_eq(run(FAILS, &its, &err), TP_E_IO);
+    if (has_children())
+        cr_expect_eq(run(CRASHES, &its, &err), TP_E_MEMORY);
+}

@@ -343,16 +343,36 @@ Test(check, one_statement_is_lost)
     free(file.findings.at);
 }
 
-/* However much of a line cannot be read, it is one. */
-Test(check, lines_that_are_lost_are_counted)
+/* The first line that is lost is named, and whether there are others: whatever
+ * they are, and in whatever order they are found. */
+Test(check, lines_that_are_lost_are_named)
 {
-    static const char source[] = "a = \0\0\0\nx.half()\nb = \0\n";
-    struct tp_check_file file;
-    check(source, sizeof source - 1, &file);
-    cr_expect_eq(file.findings.count, 1);
-    cr_expect_str_eq(file.problem.message, "line 1: a NUL byte, while 1 more "
-                                           "line could not be read");
-    free(file.findings.at);
+#define SOURCE(text) text, sizeof text - 1
+#define ELSEWHERE ", while other lines could not be read, either"
+    static const struct {
+        const char *source;
+        size_t length, findings;
+        const char *wanted;
+    } known[] = {
+        {SOURCE("a = \0\0\0\nx.half()\n"), 1, "line 1: a NUL byte"},
+        {SOURCE("a = \0\nx.half()\nb = \0\n"), 1,
+         "line 1: a NUL byte" ELSEWHERE},
+        {SOURCE("b = (\na = \0\nx.half()\n"), 0,
+         "line 1: a bracket that is never closed" ELSEWHERE},
+        {SOURCE("foo bar\nx = \0 1\nx.half()\n"), 1,
+         "line 1: a statement that is not Python" ELSEWHERE},
+        {SOURCE("x = \0 1\nfoo bar\nx.half()\n"), 1,
+         "line 1: a NUL byte" ELSEWHERE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct tp_check_file file;
+        check(known[i].source, known[i].length, &file);
+        cr_expect_eq(file.findings.count, known[i].findings, "%zu", i);
+        cr_expect_eq(file.problem_line, 1, "%zu", i);
+        cr_expect_str_eq(file.problem.message, known[i].wanted, "%zu", i);
+        free(file.findings.at);
+    }
+#undef ELSEWHERE
+#undef SOURCE
 }
 
 /* What an editor of Windows may write, in both orders of bytes. */
