@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/order.h"
@@ -212,7 +211,9 @@ enum tp_status tp_msprobe_index_read(const char *directory,
                                 ? tp_msprobe_read(dump, &sink, err)
                                 : tp_fail_memory(err);
     enum tp_status other = TP_OK;
-    if (construct && access(construct, R_OK) == 0)
+    bool there = true; /* or not known */
+    if (construct &&
+        (tp_file_look(construct, &there, NULL) != TP_OK || there))
         other = read_construct(construct, index, status ? NULL : err);
     free(dump);
     free(construct);

@@ -144,14 +144,6 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
     }
 }
 
-/* Whether libzip, or zlib below it, had no memory. */
-static bool is_short_of_memory(const zip_error_t *error)
-{
-    const int code = zip_error_code_zip(error);
-    return code == ZIP_ER_MEMORY ||
-           (code == ZIP_ER_ZLIB && zip_error_code_system(error) == Z_MEM_ERROR);
-}
-
 /* Words what libzip says, or what the input said below it. */
 static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
                                const char *what, struct tp_error *err)
@@ -161,9 +153,11 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
             *err = zip->input_error;
         return zip->input_error.code;
     }
-    if (is_short_of_memory(error))
+    const int code = zip_error_code_zip(error);
+    if (code == ZIP_ER_MEMORY ||
+        (code == ZIP_ER_ZLIB && zip_error_code_system(error) == Z_MEM_ERROR))
         return tp_fail_memory(err);
-    if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
+    if (code == ZIP_ER_NOZIP)
         return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->range.end,
                        "%s: there is none at the end of the file; the file "
                        "is cut off or was never finished",
@@ -173,31 +167,6 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
 }
 
 /* ---- opening ---------------------------------------------------------- */
-
-/*
- * Makes the names of all entries plain: libzip calls an archive inconsistent
- * when a name holds a control character and is said to be UTF-8, but torch
- * names the top folder after the file, whatever that is called.
- */
-static void make_names_plain(unsigned char *p, size_t left)
-{
-    enum { ENTRY_BYTES = 46, LENGTHS = 28 };
-    while (left >= ENTRY_BYTES && memcmp(p, "PK\1\2", 4) == 0) {
-        size_t lengths[3]; /* of name, extra field and comment */
-        for (size_t i = 0; i < 3; i++)
-            lengths[i] =
-                p[LENGTHS + 2 * i] + ((size_t)p[LENGTHS + 2 * i + 1] << 8);
-        size_t step = ENTRY_BYTES + lengths[0] + lengths[1] + lengths[2];
-        if (step > left)
-            return;
-        for (size_t i = ENTRY_BYTES; i < ENTRY_BYTES + lengths[0]; i++) {
-            if (p[i] < ' ' || p[i] > '~')
-                p[i] = '?';
-        }
-        p += step;
-        left -= step;
-    }
-}
 
 /* Makes zip->directory; none where there is none in the file. */
 static enum tp_status change_directory(struct tp_zip *zip, struct tp_error *err)
@@ -214,7 +183,7 @@ static enum tp_status change_directory(struct tp_zip *zip, struct tp_error *err)
         free(made);
         return status;
     }
-    make_names_plain(made, (size_t)size);
+    tp_zip_names_plain(made, (size_t)size);
     zip->directory = made;
     return TP_OK;
 }
@@ -269,6 +238,18 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes,
     else
         tp_zip_close(made);
     return status;
+}
+
+enum tp_status tp_zip_open_only(const struct tp_bytes *bytes,
+                                struct tp_zip **zip, struct tp_error *err)
+{
+    struct tp_zip_range range = {0, bytes->size, 0, 0};
+    enum tp_status status = tp_zip_last(bytes, bytes->size, &range, err);
+    if (status == TP_E_NOT_FOUND) /* then libzip tells what is wrong */
+        range = (struct tp_zip_range){0, bytes->size, 0, 0};
+    else if (status != TP_OK)
+        return status;
+    return tp_zip_open(bytes, &range, zip, err);
 }
 
 void tp_zip_close(struct tp_zip *zip)
@@ -420,6 +401,12 @@ enum tp_status tp_zip_at(struct tp_zip *zip, uint64_t index, const char *name,
 
 /* ---- inflating -------------------------------------------------------- */
 
+static enum tp_status fail_inflating(struct tp_zip *zip, zip_file_t *file,
+                                     struct tp_error *err)
+{
+    return fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
+}
+
 /* Gets `length` inflated bytes at a time into `buffer` or the spill file. */
 static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
                                   uint64_t size, unsigned char *memory,
@@ -435,8 +422,7 @@ static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
         unsigned char *to = memory ? memory + done : copy;
         zip_int64_t got = zip_fread(file, to, want);
         if (got <= 0)
-            status = got < 0 ? fail_zip(zip, zip_file_get_error(file),
-                                        "a deflated record", err)
+            status = got < 0 ? fail_inflating(zip, file, err)
                              : tp_fail(err, TP_E_DAMAGED, -1,
                                        "a deflated record ends after %" PRIu64
                                        " of %" PRIu64 " bytes",
@@ -450,8 +436,7 @@ static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
     /* the read that finds the end is the one that checks the CRC-32 */
     const zip_int64_t more = status == TP_OK ? zip_fread(file, &beyond, 1) : 0;
     if (more < 0)
-        status =
-            fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
+        status = fail_inflating(zip, file, err);
     else if (more > 0)
         status =
             tp_fail(err, TP_E_DAMAGED, -1,
@@ -488,8 +473,7 @@ enum tp_status tp_zip_peek(struct tp_zip *zip,
         return status;
     zip_int64_t n = *got ? zip_fread(file, buffer, *got) : 0;
     if (n < 0)
-        status =
-            fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
+        status = fail_inflating(zip, file, err);
     *got = n > 0 ? (size_t)n : 0;
     zip_fclose(file);
     return status;

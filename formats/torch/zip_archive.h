@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "data/tensor.h"
+#include "formats/torch/zip_range.h"
 
 /*
  * A zip archive over an input, read by libzip. Records that are stored are
@@ -14,28 +15,6 @@
  * are inflated when they are first read.
  */
 struct tp_zip;
-
-/*
- * An archive's place in the input: bytes [start, end). Its directory is at
- * [directory, directory_end), an empty range when that is not known.
- */
-struct tp_zip_range {
-    uint64_t start, end;
-    uint64_t directory, directory_end;
-};
-
-/*
- * Finds the last archive in the first `end` bytes of the input: archives may
- * follow one another in a file, and the directory at the end of each tells
- * how long it is. Bytes [range->end, end) are behind it and part of none; as
- * many as an archive's comment may have are searched through. Fails with
- * TP_E_NOT_FOUND or TP_E_IO.
- */
-enum tp_status tp_zip_last(const struct tp_bytes *bytes, uint64_t end,
-                           struct tp_zip_range *range, struct tp_error *err);
-
-/* Whether an archive may start here. */
-bool tp_zip_is(const unsigned char *head, size_t length);
 
 /* Opens the last archive of the input, normally its only one; as tp_zip_open.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "formats/torch/zip_range.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "formats/torch/zip_archive.h"
 
 /*
  * Where an archive ends and starts. It ends with
@@ -148,14 +148,22 @@ bool tp_zip_is(const unsigned char *head, size_t length)
            (is_mark(head, RECORD) || is_mark(head, END));
 }
 
-enum tp_status tp_zip_open_only(const struct tp_bytes *bytes,
-                                struct tp_zip **zip, struct tp_error *err)
+void tp_zip_names_plain(unsigned char *directory, size_t size)
 {
-    struct tp_zip_range range = {0, bytes->size, 0, 0};
-    enum tp_status status = tp_zip_last(bytes, bytes->size, &range, err);
-    if (status == TP_E_NOT_FOUND) /* then libzip tells what is wrong */
-        range = (struct tp_zip_range){0, bytes->size, 0, 0};
-    else if (status != TP_OK)
-        return status;
-    return tp_zip_open(bytes, &range, zip, err);
+    enum { ENTRY_BYTES = 46, LENGTHS = 28 };
+    unsigned char *p = directory;
+    while (size >= ENTRY_BYTES && is_mark(p, ENTRY)) {
+        size_t lengths[3]; /* of name, extra field and comment */
+        for (size_t i = 0; i < 3; i++)
+            lengths[i] = (size_t)number(p + LENGTHS + 2 * i, 2);
+        const size_t step = ENTRY_BYTES + lengths[0] + lengths[1] + lengths[2];
+        if (step > size)
+            return;
+        for (size_t i = ENTRY_BYTES; i < ENTRY_BYTES + lengths[0]; i++) {
+            if (p[i] < ' ' || p[i] > '~')
+                p[i] = '?';
+        }
+        p += step;
+        size -= step;
+    }
 }

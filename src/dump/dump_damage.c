@@ -12,10 +12,10 @@
 
 #include "damage/damage_scan.h"
 #include "data/tensor_axes.h"
-#include "dump/dump_reading.h"
+#include "dump/dump_reread.h"
 
 /* The tensor of an open reading, if it has elements. */
-static bool has_elements(const struct tp_dump_reading *reading)
+static bool has_elements(const struct tp_dump_reread *reading)
 {
     return reading->tensor && reading->tensor->numel > 0;
 }
@@ -49,13 +49,13 @@ static bool reshape(const struct tp_tensor *tensor, const struct tp_tensor *as,
 
 /* Closes what was read: what a failure means, of others than these two the
  * words tell. */
-static enum tp_status close_reading(struct tp_dump_reading *reading,
+static enum tp_status close_reading(struct tp_dump_reread *reading,
                                     struct tp_dump_damage *damage,
                                     struct tp_error *err)
 {
     const struct tp_dump_item *item = reading->item;
-    const enum tp_status status = tp_dump_reading_close(reading);
-    tp_dump_reading_clear(reading);
+    const enum tp_status status = tp_dump_reread_close(reading);
+    tp_dump_reread_clear(reading);
     if (status == TP_E_MEMORY || status == TP_E_INTERRUPTED) {
         if (err)
             *err = reading->why;
@@ -74,7 +74,7 @@ static enum tp_status close_reading(struct tp_dump_reading *reading,
 }
 
 static void find_shape(const struct tp_damage_found *found,
-                       const struct tp_dump_reading *reading,
+                       const struct tp_dump_reread *reading,
                        struct tp_dump_damage *damage)
 {
     const struct tp_label *label = &reading->file.label;
@@ -90,8 +90,8 @@ static void find_shape(const struct tp_damage_found *found,
 /* --- pairs ---------------------------------------------------------------- */
 
 static enum tp_status scan_pair(struct tp_readers *readers,
-                                const struct tp_dump_reading *from,
-                                const struct tp_dump_reading *to,
+                                const struct tp_dump_reread *from,
+                                const struct tp_dump_reread *to,
                                 struct tp_dump_damage *damage,
                                 struct tp_error *err)
 {
@@ -121,15 +121,15 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
                                    struct tp_dump_damage *damage,
                                    struct tp_error *err)
 {
-    struct tp_dump_reading x = {0}, y = {0};
+    struct tp_dump_reread x = {0}, y = {0};
     damage->cause = "";
-    if (tp_dump_reading_open(&x, from) == TP_OK)
-        tp_dump_reading_open(&y, to);
+    if (tp_dump_reread_open(&x, from) == TP_OK)
+        tp_dump_reread_open(&y, to);
     if (has_elements(&x) && has_elements(&y) &&
         x.tensor->numel == y.tensor->numel) {
         struct tp_error why = {.code = TP_OK};
         const enum tp_status status = scan_pair(readers, &x, &y, damage, &why);
-        struct tp_dump_reading *reads = why.of_second ? &y : &x;
+        struct tp_dump_reread *reads = why.of_second ? &y : &x;
         reads->status = status;
         reads->why = why;
     }
@@ -143,7 +143,7 @@ enum tp_status tp_dump_damage_pair(struct tp_readers *readers,
 
 /* The elements of one kind; *any: there are some. */
 static enum tp_status scan_kind(struct tp_readers *readers,
-                                const struct tp_dump_reading *reading,
+                                const struct tp_dump_reread *reading,
                                 enum tp_damage_kind kind,
                                 struct tp_dump_damage *damage, bool *any,
                                 struct tp_error *err)
@@ -168,10 +168,10 @@ enum tp_status tp_dump_damage_nonfinite(struct tp_readers *readers,
                                         struct tp_dump_damage *damage,
                                         struct tp_error *err)
 {
-    struct tp_dump_reading reading = {0};
+    struct tp_dump_reread reading = {0};
     bool any = false;
     damage->cause = "";
-    tp_dump_reading_open(&reading, item);
+    tp_dump_reread_open(&reading, item);
     if (has_elements(&reading))
         reading.status = scan_kind(readers, &reading, TP_DAMAGE_NAN, damage,
                                    &any, &reading.why);

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dump/dump_reading.h"
+#include "dump/dump_reread.h"
 
 /* Elements are compared so many at a time. */
 enum { STRETCH = 16384 };
 
 /* One of the two while it is read. */
 struct side {
-    struct tp_dump_reading reading;
+    struct tp_dump_reread reading;
     struct tp_walk walk;
     unsigned char *codes; /* STRETCH elements                              */
     unsigned char *room;  /* TP_CHUNK_BYTES                                */
@@ -35,7 +35,7 @@ struct comparison {
 
 static bool open_side(struct side *side, const struct tp_dump_item *item)
 {
-    tp_dump_reading_open(&side->reading, item);
+    tp_dump_reread_open(&side->reading, item);
     if (side->reading.tensor)
         tp_walk_ordered(side->reading.tensor, &side->walk);
     return side->reading.tensor;
@@ -43,8 +43,8 @@ static bool open_side(struct side *side, const struct tp_dump_item *item)
 
 static enum tp_status close_side(struct side *side)
 {
-    const enum tp_status status = tp_dump_reading_close(&side->reading);
-    tp_dump_reading_clear(&side->reading);
+    const enum tp_status status = tp_dump_reread_close(&side->reading);
+    tp_dump_reread_clear(&side->reading);
     free(side->codes);
     free(side->room);
     return status;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/dump_reading.h"
+#include "dump/dump_reread.h"
 
 /* Elements are read so many bytes at a time. */
 enum { READ_BYTES = 256 << 10 };
@@ -142,7 +142,7 @@ static enum tp_status take(const struct tp_tensor *tensor,
 /* What a worker has. */
 struct worker {
     struct room room;
-    struct tp_dump_reading reading;
+    struct tp_dump_reread reading;
     size_t unread, first; /* items, and the first of them                  */
     struct tp_error why;  /* it could not be                               */
     bool memory;          /* failed                                        */
@@ -160,15 +160,15 @@ static void take_task(void *context, size_t index, unsigned number)
     struct worker *worker = &taker->workers[number];
     struct tp_dump_item *item = &taker->from->place->items[index];
     struct tp_dump_print *print = &taker->prints[index];
-    struct tp_dump_reading *reading = &worker->reading;
+    struct tp_dump_reread *reading = &worker->reading;
     *print = (struct tp_dump_print){.known = false};
     if (taker->from->stop && *taker->from->stop)
         return;
-    tp_dump_reading_open(reading, item);
+    tp_dump_reread_open(reading, item);
     if (reading->tensor)
         reading->status =
             take(reading->tensor, &worker->room, print, &reading->why);
-    const enum tp_status status = tp_dump_reading_close(reading);
+    const enum tp_status status = tp_dump_reread_close(reading);
     print->known = print->known && status == TP_OK;
     item->has_crc = print->known;
     item->crc = print->crc;
@@ -221,7 +221,7 @@ enum tp_status tp_dump_prints_take(const struct tp_dump_print_from *from,
         good &= !worker->memory;
         free(worker->room.codes);
         free(worker->room.walk);
-        tp_dump_reading_clear(&worker->reading);
+        tp_dump_reread_clear(&worker->reading);
     }
     free(taker.workers);
     if (!good)

@@ -28,7 +28,8 @@ struct tp_tries {
 
 /* Runs the call as it now is; whether all elements are within their limits of
  * what was dumped. Where it has not the results that were dumped,
- * t->call.output_count is 0. `off`: the difference by norms, of finite elements. */
+ * t->call.output_count is 0. `off`: the difference by norms, of finite
+ * elements. */
 bool tp_tries_run(struct tp_tries *t, double *off);
 
 /* The results as they now are from what was dumped, each by norms over one

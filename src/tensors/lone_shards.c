@@ -2,7 +2,6 @@
 #include "tensors/lone_shards.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static bool is_shard(const char *path)
 {
@@ -11,10 +10,13 @@ static bool is_shard(const char *path)
     return length > end && strcmp(path + length - end, tail) == 0;
 }
 
-/* Whether a file is there whose path a text has, which is to be whole. */
+/* Whether a file is there whose path a text has, which is to be whole. One that
+ * the system does not look for is not missed. */
 static bool is_there(const struct tp_text *path)
 {
-    return !path->failed && access(tp_text_get(path), F_OK) == 0;
+    bool there = false;
+    return !path->failed &&
+           (tp_file_look(tp_text_get(path), &there, NULL) != TP_OK || there);
 }
 
 /* Sets *there: whether the metadata of a name, or what a save that is not done

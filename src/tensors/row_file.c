@@ -2,8 +2,8 @@
 #include "tensors/row_file.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "formats/reader.h"
 #include "tensors/row.h"
 
@@ -83,9 +83,10 @@ enum tp_status tp_row_file_failed(const struct tp_run *run,
                                   struct tp_error *err)
 {
     struct tp_found *found = &run->files.files[row->source];
-    return run->files.borrowed && access(found->path, F_OK) != 0
-               ? TP_OK
-               : tp_found_fail(found,
-                               why->code == TP_E_CHANGED ? "" : row->path, why,
-                               err);
+    bool there;
+    if (run->files.borrowed &&
+        tp_file_look(found->path, &there, NULL) == TP_OK && !there)
+        return TP_OK;
+    return tp_found_fail(found, why->code == TP_E_CHANGED ? "" : row->path, why,
+                         err);
 }

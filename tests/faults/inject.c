@@ -3,12 +3,12 @@
  * Failing calls, preloaded into a program: of the kind of FAULT_KIND ("memory",
  * "files" or "start") call number FAULT_AT fails, and with FAULT_ON all that
  * follow. FAULT_COUNT names a file that takes, at the end, how many calls there
- * were; FAULT_PLACES one that takes, of calls that come from the same functions,
- * the number of the first; FAULT_TRACE one that takes where the program crashed, or, with
- * FAULT_SHOW, where the call failed. Calls count from main on: what libraries
- * do before it (the CUDA runtime, linked statically, does not look at what its
- * constructors get) can be told by nobody. Children count with it, but programs
- * that they start are left alone.
+ * were; FAULT_PLACES one that takes the number of the first of those that come
+ * from the same functions; FAULT_TRACE one that takes where the program
+ * crashed, or, with FAULT_SHOW, where the call failed. Calls count from main
+ * on: what libraries do before it (the CUDA runtime, linked statically, does
+ * not look at what its constructors get) can be told by nobody. Children count
+ * with it, but programs that they start are left alone.
  *
  * Alternative: the linker's --wrap, which sees no call of a library. This one
  * sees those too, but none that the C library makes itself (the reads of

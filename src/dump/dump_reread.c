@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "dump/dump_reading.h"
+#include "dump/dump_reread.h"
 
 #include "formats/reader.h"
 
-enum tp_status tp_dump_reading_open(struct tp_dump_reading *reading,
-                                    const struct tp_dump_item *item)
+enum tp_status tp_dump_reread_open(struct tp_dump_reread *reading,
+                                   const struct tp_dump_item *item)
 {
     struct tp_tensor_file *file = &reading->file;
     struct tp_error *why = &reading->why;
@@ -23,7 +23,7 @@ enum tp_status tp_dump_reading_open(struct tp_dump_reading *reading,
     return reading->status;
 }
 
-enum tp_status tp_dump_reading_close(struct tp_dump_reading *reading)
+enum tp_status tp_dump_reread_close(struct tp_dump_reread *reading)
 {
     const struct tp_dump_item *item = reading->item;
     if (item && item->file)
@@ -34,7 +34,7 @@ enum tp_status tp_dump_reading_close(struct tp_dump_reading *reading)
     return reading->status;
 }
 
-void tp_dump_reading_clear(struct tp_dump_reading *reading)
+void tp_dump_reread_clear(struct tp_dump_reread *reading)
 {
     tp_arena_clear(&reading->file.arena);
 }
