@@ -5,7 +5,7 @@
 # of a process failing (tests/faults/inject.c). A sample, or, with TP_FAULTS=all
 # (`make check-faults`), every call, of runs that make many one of those that
 # come from the same functions; with TP_FAULTS=places that of all runs.
-# TP_FAULTS=NAME: every call of one command. In a build with AddressSanitizer,
+# TP_FAULTS=NAME: those of one command. In a build with AddressSanitizer,
 # too, which finds what leaks after it. Needs: TPROF, srcdir, CC.
 
 [ "$(uname)" = Linux ] || { echo "skipped: not Linux"; exit 77; }
@@ -48,9 +48,8 @@ loops()
         sample=yes
         [ -z "$sanitized" ] || runs=$((runs / 4)) # it takes its time
         ;;
-    all) runs=${MANY:+places} ;;
+    all | "$name") runs=${MANY:+places} ;;
     places) runs=places ;;
-    "$name") runs=0 ;;
     *) return ;;
     esac
     cd "$work/$name" && mkdir older || exit 99
@@ -74,8 +73,9 @@ loops()
 
 data=$srcdir/testdata
 cd "$work" || exit 99
-mkdir tensors trace figures dump compare parting content replay check inspect \
-    page kinds against merge kept kept_traces config mapped crc explained
+mkdir -p tensors trace figures dump compare parting content replay check inspect \
+    page kinds against merge kept kept_traces config mapped crc explained findings/in \
+    activations diverging groups
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -117,6 +117,10 @@ sed -i 's/"Module\.blocks\.0\.linear/"Module.h.0.fc/' \
     mapped/step0/proc4711/dump.json
 echo 'h.0.fc: blocks.0.linear' > mapped/map
 cp -R dump/step0 crc
+cp "$data"/formats/good-bf16.npy findings/in
+cp -R dump/step1 activations/in
+cp -R dump/step1 diverging/in
+cp trace/a.json groups
 mkdir crc/other
 echo '{"data": {"Functional.layer_norm.0.forward": {"input_args": [
 {"type": "torch.Tensor", "dtype": "torch.bfloat16", "md5": "00000000"}]}}}' \
@@ -179,6 +183,18 @@ to="--output_dir out --jobs 1"
         --no_html $to
     loops explained "replay step0 --no_plots" -- replay step0 step2 --no_plots \
         --no_html --list .softmax.,layer_norm.0,linear.0,attention.0,addmm.0 $to
+    RUNS=2 MANY=yes
+    loops findings "tensors in" -- tensors "$data/case_nan_inf" \
+        "$data/checkpoint_faults" "$data/optimizer" "$data/quantised" \
+        --scripts "$data/check" --no_plots --no_html --dims none \
+        --formats none $to
+    loops activations "dump in" -- dump "$data/torchtitan" --no_plots \
+        --no_html $to
+    loops diverging "dump in" -- dump "$data/divergence" --no_plots --no_html \
+        --scripts "$data/check" $to
+    loops groups "trace a.json --no_plots" -- trace "$data/traces/own/ranks" \
+        "$data/traces/cpu-groups-torch2.15.0/groups.json.gz" --group_by stack \
+        --no_plots --no_html --scripts "$data/check" $to
 }
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -103,25 +103,34 @@ typedef void widen_fn(const struct tp_py_tokens *tokens,
                       const struct tp_py_tree *tree, uint32_t *first,
                       uint32_t *last);
 
-static void widen_in_file(const char *path, widen_fn *how, uint32_t *first,
-                          uint32_t *last)
+/* Widens lines by the script that they are of; one that cannot be read leaves
+ * them, and says why. */
+static enum tp_status widen_in_file(const char *path, widen_fn *how,
+                                    uint32_t *first, uint32_t *last)
 {
     struct tp_bytes bytes = {.fd = -1};
     struct tp_py_tokens tokens = {0};
     struct tp_py_tree tree = {0};
-    if (tp_bytes_open(path, &bytes, NULL) != TP_OK)
-        return;
-    size_t size = (size_t)bytes.size;
-    char *source =
-        bytes.size <= TP_LIMIT_SCRIPT_BYTES ? malloc(size + 1) : NULL;
-    if (source && tp_bytes_read(&bytes, 0, source, size, NULL) == TP_OK &&
-        tp_py_lex(source, size, &tokens, NULL) == TP_OK &&
-        tp_py_parse(&tokens, &tree, NULL) == TP_OK)
+    char *source = NULL;
+    enum tp_status status = tp_bytes_open(path, &bytes, NULL);
+    const size_t size = (size_t)bytes.size;
+    if (status == TP_OK && bytes.size > TP_LIMIT_SCRIPT_BYTES)
+        status = TP_E_LIMIT;
+    if (status == TP_OK && !(source = malloc(size + 1)))
+        status = TP_E_MEMORY;
+    if (status == TP_OK)
+        status = tp_bytes_read(&bytes, 0, source, size, NULL);
+    if (status == TP_OK)
+        status = tp_py_lex(source, size, &tokens, NULL);
+    if (status == TP_OK)
+        status = tp_py_parse(&tokens, &tree, NULL);
+    if (status == TP_OK)
         how(&tokens, &tree, first, last);
     tp_py_tree_clear(&tree);
     tp_py_tokens_clear(&tokens);
     free(source);
     tp_bytes_close(&bytes);
+    return status;
 }
 
 static void say_finding(const struct tp_check_finding *finding,
@@ -155,7 +164,8 @@ void tp_check_say(const struct tp_check *check, const char *stack,
     tp_text_printable(text, file->path);
     tp_text_add(text, ":%u", line);
     uint32_t first = line, last = line;
-    widen_in_file(file->path, widen, &first, &last);
+    text->failed |=
+        widen_in_file(file->path, widen, &first, &last) == TP_E_MEMORY;
     bool any = false;
     for (size_t i = 0; i < file->findings.count; i++) {
         const struct tp_check_finding *at = &file->findings.at[i];
@@ -213,7 +223,8 @@ void tp_check_say_frame(const struct tp_check *check, const char *frame,
         tp_text_add(text, ":%u", parts.line);
     }
     uint32_t first = parts.line, last = parts.line;
-    widen_in_file(file->path, widen_function, &first, &last);
+    text->failed |=
+        widen_in_file(file->path, widen_function, &first, &last) == TP_E_MEMORY;
     bool any = false;
     for (size_t i = 0; i < file->findings.count; i++) {
         const struct tp_check_finding *at = &file->findings.at[i];

@@ -427,7 +427,7 @@ enum tp_status tp_shell_read(const char *text, size_t length,
         read_next(&reader);
     if (!reader.failed)
         end_command(&reader);
-    bool failed = reader.failed;
+    bool failed = reader.failed || reader.names.failed;
     tp_text_clear(&reader.text);
     free(reader.words);
     tp_shell_names_clear(&reader.names);

@@ -73,10 +73,13 @@ uint32_t tp_shell_arm_new(struct tp_shell_names *names, uint32_t parent)
 {
     uint32_t depth = parent ? names->arms[parent].depth + 1 : 1;
     size_t need = names->arm_count ? names->arm_count + 1 : 2;
-    if (depth > MOST_DEEP || need > UINT32_MAX ||
-        tp_grow(&names->arms, &names->arm_capacity, need, sizeof *names->arms,
-                NULL) != TP_OK)
+    if (depth > MOST_DEEP || need > UINT32_MAX)
         return parent;
+    if (tp_grow(&names->arms, &names->arm_capacity, need, sizeof *names->arms,
+                NULL) != TP_OK) {
+        names->failed = true;
+        return parent;
+    }
     names->arms[need - 1] = (struct tp_shell_arm){parent, depth};
     names->arm_count = need;
     return (uint32_t)(need - 1);

@@ -51,6 +51,7 @@ struct tp_shell_names {
     size_t count, capacity;
     struct tp_shell_arm *arms;
     size_t arm_count, arm_capacity;
+    bool failed; /* memory ended for one of them                           */
 };
 
 /* The variable, made if `make` and there is none; NULL: none, or no memory.

@@ -399,6 +399,7 @@ static enum tp_status add_finding(const struct tp_dump *dump,
     finding->evidence =
         tp_dump_finding_text(findings, "%.*s", (int)end, tp_text_get(&text));
     finding->suggestion = remedy_of(source);
+    findings->arena.failed |= text.failed;
     tp_text_clear(&text);
     return text.failed ? tp_fail_memory(err) : TP_OK;
 }

@@ -74,6 +74,7 @@ static void add_rank_names(const struct tp_onset *s, struct tp_text *text)
         add_spans(ranks, count, text);
         tp_text_add(text, ",");
     }
+    text->failed |= !ranks;
     free(ranks);
     tp_text_add(text, " %zu of %zu ranks at once", incident->ranks,
                 incident->ranks_have);

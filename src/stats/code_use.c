@@ -32,6 +32,7 @@ struct counter {
     size_t room;
     size_t count; /* in use                                              */
     bool blocks;  /* are counted                                         */
+    enum tp_status status; /* of that                                    */
     struct tp_error *err;
 };
 
@@ -91,9 +92,13 @@ static void end_blocks(struct counter *c)
 static bool make_room(struct counter *c, size_t need)
 {
     size_t room = c->room;
-    if (need > MOST ||
-        tp_grow(&c->most, &room, need, sizeof *c->most, c->err) != TP_OK ||
-        tp_grow(&c->scale, &c->room, need, sizeof *c->scale, c->err) != TP_OK)
+    if (need > MOST)
+        return false;
+    c->status = tp_grow(&c->most, &room, need, sizeof *c->most, c->err);
+    if (c->status == TP_OK)
+        c->status =
+            tp_grow(&c->scale, &c->room, need, sizeof *c->scale, c->err);
+    if (c->status != TP_OK)
         return false;
     c->room = room < c->room ? room : c->room;
     while (c->count < need)
@@ -244,5 +249,5 @@ enum tp_status tp_code_use_count(const struct tp_scaled *scaled,
     finish(&c);
     free(c.most);
     free(c.scale);
-    return status;
+    return status == TP_OK ? c.status : status;
 }

@@ -145,7 +145,8 @@ static size_t count_at(const struct survey *s, struct span tensor, int64_t rank,
     return found ? cells[at].count : 0;
 }
 
-/* The median of how often a tensor is there; counts the moments with fewer. */
+/* The median of how often a tensor is there; counts the moments with fewer. 0:
+ * there is no memory. */
 static size_t usual_count(struct survey *s, struct span tensor)
 {
     size_t n = 0;
@@ -156,7 +157,7 @@ static size_t usual_count(struct survey *s, struct span tensor)
     n = tensor.end - tensor.first;
     size_t *counts = calloc(n, sizeof *counts);
     if (!counts)
-        return 1; /* as if none was shared: less is said */
+        return 0;
     for (size_t i = 0; i < n; i++)
         counts[i] = s->saved.cells[tensor.first + i].count;
     tp_sort_size(counts, n);
@@ -309,8 +310,8 @@ static size_t find_present(struct survey *s, struct span layer)
 static enum tp_status judge_tensor(struct survey *s, struct span tensor,
                                    size_t present)
 {
-    enum tp_status status = TP_OK;
     size_t usual = usual_count(s, tensor);
+    enum tp_status status = usual ? TP_OK : tp_fail_memory(s->err);
     for (size_t i = tensor.first; i < tensor.end && status == TP_OK;) {
         struct span rank = span_of(s, i, tensor.end, tp_compare_ranks);
         status = judge_rank(s, tensor, rank, usual);

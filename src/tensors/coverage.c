@@ -124,6 +124,7 @@ static void note_repeated(struct tp_run *run, const struct rank *rank,
     int64_t iteration = -1;
     size_t *sizes = calloc(rank->count, sizeof *sizes);
     size_t count = sizes ? count_repeated(rank, sizes, &iteration) : 0;
+    run->arena.failed |= !sizes;
     free(sizes);
     if (count && (*notes)++ < NOTES_MAX)
         tp_run_note(run,
@@ -150,6 +151,7 @@ static void note_gaps(struct tp_run *run, const char *name, const int64_t *all,
                     " apart otherwise, the first from %" PRId64 " to %" PRId64,
                     name, gaps, gaps == 1 ? "" : "s", step, all[first - 1],
                     all[first]);
+    run->arena.failed |= !steps;
     free(steps);
 }
 

@@ -333,16 +333,6 @@ static bool says(const char *path, const char *words_of_it)
     return found;
 }
 
-/* Whether a note of the report has the error of a failing call. */
-static bool is_noted(void)
-{
-    static const int errors[] = {EIO, EMFILE, ENOSPC, ENOMEM, EAGAIN};
-    bool found = false;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        found |= says("out/report.txt", strerror(errors[i]));
-    return found;
-}
-
 static bool has_one_of(const char *line, const char *const *words_of_it)
 {
     while (*words_of_it && !strstr(line, *words_of_it))
@@ -398,6 +388,12 @@ static bool notes_more(const char *pattern)
     return more;
 }
 
+/* Whether a report or a table tells of it. */
+static bool is_noted(void)
+{
+    return notes_more("out/*report.txt") || notes_more("out/*.csv");
+}
+
 /* Of a run that says that it could not read all: it has made a new result of
  * the rest, or there was none. */
 static enum verdict judge_unread(void)
@@ -409,8 +405,7 @@ static enum verdict judge_unread(void)
     if (!is_new_tree())
         return LOST;
     return says_more("stderr", "stderr.good", failure) ||
-                   says_more("stdout", "stdout.good", failure) ||
-                   notes_more("out/*report.txt") || notes_more("out/*.csv")
+                   says_more("stdout", "stdout.good", failure) || is_noted()
                ? TOLD
                : SILENT;
 }
@@ -492,6 +487,7 @@ int main(int argc, char **argv)
     const char *kind = argv[2];
     const bool on = !strcmp(argv[3], "on");
     const long wanted = atol(argv[4]);
+    const bool by_places = !strcmp(argv[4], "places");
     command[0] = argv[1];
     long counts[VERDICTS] = {0}, bad = 0, all = 0;
     copy_tree("older", "out");
@@ -503,7 +499,7 @@ int main(int argc, char **argv)
     rename("stdout", "stdout.good");
     rename("stderr", "stderr.good");
     copy_tree("out", "good");
-    FILE *places = !strcmp(argv[4], "places") ? fopen("places", "r") : NULL;
+    FILE *places = by_places ? fopen("places", "r") : NULL;
     for (long at = next_call(0, all, wanted, places); at <= all;
          at = next_call(at, all, wanted, places)) {
         copy_tree("older", "out");
