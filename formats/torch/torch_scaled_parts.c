@@ -230,9 +230,12 @@ static enum tp_status codes_differ(const struct tp_tensor *codes,
         tp_text_add(&a, "%s%" PRId64, i ? "," : "", shape->size[i]);
     for (int i = 0; i < codes->ndim; i++)
         tp_text_add(&b, "%s%" PRId64, i ? "," : "", codes->shape[i]);
-    enum tp_status status = tp_fail(
-        err, TP_E_DAMAGED, -1, "its shape is given as [%s], its codes are [%s]",
-        tp_text_get(&a), tp_text_get(&b));
+    enum tp_status status =
+        a.failed || b.failed
+            ? tp_fail_memory(err)
+            : tp_fail(err, TP_E_DAMAGED, -1,
+                      "its shape is given as [%s], its codes are [%s]",
+                      tp_text_get(&a), tp_text_get(&b));
     tp_text_clear(&a);
     tp_text_clear(&b);
     return status;

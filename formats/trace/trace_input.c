@@ -184,6 +184,8 @@ static enum tp_status inflate_some(struct tp_trace_input *input, char *to,
     *made = piece - stream->avail_out;
     gzip->made += *made;
     gzip->crc = libdeflate_crc32(gzip->crc, to, *made);
+    if (code == Z_MEM_ERROR)
+        return tp_fail_memory(err);
     if (code == Z_STREAM_END) {
         gzip->member = false;
         why = check_member(input);

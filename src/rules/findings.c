@@ -23,7 +23,9 @@ static int compare_findings(const void *left, const void *right)
     if (a->excess != b->excess)
         return a->excess < b->excess ? 1 : -1;
     int result = tp_order_text(a->rule->id, b->rule->id);
-    return result ? result : tp_order_text(a->file, b->file);
+    if (result == 0)
+        result = tp_order_text(a->file, b->file);
+    return result ? result : tp_order_size(a->number, b->number);
 }
 
 enum tp_status tp_finding_add(struct tp_findings *findings,
@@ -57,6 +59,7 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
                                     .path = row->path,
                                     .module = row->label.module,
                                     .expert = row->label.expert,
+                                    .number = findings->count - 1,
                                     .source = row->source,
                                     .place = row->place};
     return TP_OK;

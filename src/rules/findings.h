@@ -46,6 +46,8 @@ struct tp_finding {
     const char *module;   /* as of its label                         */
     int64_t expert;
     size_t source, place; /* as those of its row; unless file is ""      */
+    size_t number;        /* which was made before it: what else is equal
+                             stays in that order                         */
 };
 
 /* All-zero bytes are none. */
