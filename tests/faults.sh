@@ -73,9 +73,9 @@ loops()
 
 data=$srcdir/testdata
 cd "$work" || exit 99
-mkdir -p tensors trace figures dump compare parting content replay check inspect \
-    page kinds against merge kept kept_traces config mapped crc explained findings/in \
-    activations diverging groups
+mkdir -p tensors trace figures dump compare parting content replay check \
+    inspect page kinds against merge kept kept_traces config mapped crc \
+    explained findings/in activations diverging groups
 logs=$data/logs
 some_logs tensors/in 4
 some_logs tensors/first 1
@@ -116,7 +116,7 @@ chmod -R u+w mapped
 sed -i 's/"Module\.blocks\.0\.linear/"Module.h.0.fc/' \
     mapped/step0/proc4711/dump.json
 echo 'h.0.fc: blocks.0.linear' > mapped/map
-cp -R dump/step0 crc
+cp -R dump/step0 dump/step1 crc
 cp "$data"/formats/good-bf16.npy findings/in
 cp -R dump/step1 activations/in
 cp -R dump/step1 diverging/in
@@ -179,7 +179,7 @@ to="--output_dir out --jobs 1"
         --no_html --config config.json $to
     loops mapped "compare step1 step1 --no_plots" -- compare step0 step1 \
         --map map --no_plots --no_html $to
-    loops crc "dump other" -- dump step0 --crc_from other --no_plots \
+    loops crc "dump step1" -- dump step0 --crc_from other --no_plots \
         --no_html $to
     loops explained "replay step0 --no_plots" -- replay step0 step2 --no_plots \
         --no_html --list .softmax.,layer_norm.0,linear.0,attention.0,addmm.0 $to

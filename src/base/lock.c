@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char suffix[] = ".lock";
@@ -22,6 +23,19 @@ static bool is_same(const char *path, int fd)
            there.st_ino == ours.st_ino && there.st_dev == ours.st_dev;
 }
 
+/* Locks an open file. A child that wrote for a run that was killed (apart.h)
+ * has the lock, too, for the moment that it takes to end. */
+static bool lock_soon(int fd)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int tries = 0, failed;
+    while ((failed = flock(fd, LOCK_EX | LOCK_NB)) != 0 &&
+           errno == EWOULDBLOCK && ++tries < TRIES)
+        nanosleep(&pause, NULL);
+    return failed == 0 || errno != EWOULDBLOCK;
+}
+
 /* As tp_lock_take; an open file that is no longer there is opened anew. */
 static enum tp_status open_locked(struct tp_lock *lock, struct tp_error *err)
 {
@@ -29,7 +43,7 @@ static enum tp_status open_locked(struct tp_lock *lock, struct tp_error *err)
         lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (lock->fd < 0)
             return tp_fail_errno(err, "cannot make its lock");
-        if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (!lock_soon(lock->fd)) {
             close(lock->fd);
             return tp_fail(err, TP_E_IO, -1,
                            "another run uses it, and holds its lock");
