@@ -181,8 +181,9 @@ to="--output_dir out --jobs 1"
         --map map --no_plots --no_html $to
     loops crc "dump step1" -- dump step0 --crc_from other --no_plots \
         --no_html $to
-    loops explained "replay step0 --no_plots" -- replay step0 step2 --no_plots \
-        --no_html --list .softmax.,layer_norm.0,linear.0,attention.0,addmm.0 $to
+    loops explained "replay step2 --list linear.0 --no_plots" -- \
+        replay step0 step2 --no_plots --no_html --list \
+        .softmax.,layer_norm.0,linear.0,attention.0,addmm.0 $to
     RUNS=2 MANY=yes
     loops findings "tensors in" -- tensors "$data/case_nan_inf" \
         "$data/checkpoint_faults" "$data/optimizer" "$data/quantised" \
