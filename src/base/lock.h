@@ -14,8 +14,9 @@ struct tp_lock {
 
 /*
  * Takes the lock; TP_E_IO: another process has it and keeps it for a second, or
- * it cannot be made, TP_E_MEMORY. File systems without locks give it to everybody. It ends with
- * the process, too, and leaves the other file then, which hinders nobody.
+ * it cannot be made, TP_E_MEMORY. File systems without locks give it to
+ * everybody. It ends with the process, too, and leaves the other file then,
+ * which hinders nobody.
  */
 enum tp_status tp_lock_take(const char *path, struct tp_lock *lock,
                             struct tp_error *err);

@@ -8,6 +8,26 @@
 #include "dump/dump_call.h"
 #include "verdict/trace_rule_costs.h"
 
+/* Warns of scripts that could not be read whole. TP_E_MEMORY: one of them. */
+static enum tp_status tell_problems(const struct tp_options *options,
+                                    const struct tp_check *check,
+                                    struct tp_error *err)
+{
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_error *problem = &check->list.files[i].problem;
+        if (problem->code == TP_E_MEMORY)
+            return tp_fail_memory(err);
+        if (problem->code == TP_OK)
+            continue;
+        struct tp_text file = {0};
+        tp_text_printable(&file, problem->file);
+        tp_print_warning(options, "%s: %s", tp_text_get(&file),
+                         problem->message);
+        tp_text_clear(&file);
+    }
+    return TP_OK;
+}
+
 enum tp_status tp_scripts_read(const struct tp_options *options,
                                struct tp_pool *pool, struct tp_check *check,
                                struct tp_error *err)
@@ -23,6 +43,8 @@ enum tp_status tp_scripts_read(const struct tp_options *options,
     if (!options->scripts)
         return TP_OK;
     enum tp_status status = tp_check_read(&how, check, err);
+    if (status == TP_OK)
+        status = tell_problems(options, check, err);
     if (status != TP_OK)
         tp_while(err, "reading the scripts of --scripts");
     return status;
