@@ -21,6 +21,10 @@ mv draw whole
 
 (analyse ranks 3 --jobs 1 --state s --state_every 0.1 > text 2> err
  echo "exit $?") &
+n=0 # until one has kept what it read, on a busy machine, too
+until [ -n "$(find . -name 's.rank-*')" ] || [ $((n += 1)) -gt 1000 ]; do
+    sleep 0.01
+done
 kill_reader large.safetensors
 wait
 grep -o 'was killed: it was reading .*' err
