@@ -46,7 +46,8 @@ loops()
     case ${TP_FAULTS:-} in
     '')
         sample=yes
-        [ -z "$sanitized" ] || runs=$((runs / 4 + 1)) # 0: all, and it takes its time
+        # it takes its time, and 0 would be all
+        [ -z "$sanitized" ] || runs=$((runs / 4 + 1))
         ;;
     all | "$name") runs=${MANY:+places} ;;
     places) runs=places ;;
