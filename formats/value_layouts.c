@@ -515,17 +515,10 @@ static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
 static enum tp_status read_configured(const char *name, bool *configured,
                                       struct tp_error *err)
 {
-    const char *slash = strrchr(name, '/');
-    struct tp_text path = {0};
     bool scaled = false;
-    tp_text_bytes(&path, name, slash ? (size_t)(slash - name) + 1 : 0);
-    tp_text_add(&path, "config.json");
     const struct tp_json_visitor visitor = {&scaled, see_member};
-    struct tp_error ignored = {0};
     const enum tp_status status =
-        path.failed ? TP_E_MEMORY
-                    : tp_json_walk_file(tp_text_get(&path), &visitor, &ignored);
-    tp_text_clear(&path);
+        tp_json_walk_beside(name, "config.json", &visitor, NULL);
     *configured = scaled && status == TP_OK;
     return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
 }

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/file.h"
+#include "base/text.h"
+
 void tp_json_walk_clear(struct tp_json_walk *walk)
 {
     tp_json_parser_free(walk->parser);
@@ -139,6 +142,20 @@ enum tp_status tp_json_walk_file(const char *path,
     status = walk_root(&stream, status, visitor, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);
+    return status;
+}
+
+enum tp_status tp_json_walk_beside(const char *path, const char *name,
+                                   const struct tp_json_visitor *visitor,
+                                   struct tp_error *err)
+{
+    struct tp_text beside = {0};
+    tp_text_bytes(&beside, path, (size_t)(tp_file_base_name(path) - path));
+    tp_text_add(&beside, "%s", name);
+    const enum tp_status status =
+        beside.failed ? tp_fail_memory(err)
+                      : tp_json_walk_file(tp_text_get(&beside), visitor, err);
+    tp_text_clear(&beside);
     return status;
 }
 

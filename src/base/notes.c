@@ -33,6 +33,12 @@ const char *tp_arena_take(struct tp_arena *arena, struct tp_text *text)
     return kept;
 }
 
+const char *tp_arena_words(struct tp_arena *arena, struct tp_text *text)
+{
+    const char *kept = tp_arena_take(arena, text);
+    return kept ? kept : "";
+}
+
 void tp_notes_add(struct tp_notes *notes, const char *text)
 {
     if (*text == '\0')

@@ -27,6 +27,9 @@ const char *tp_arena_format(struct tp_arena *arena, const char *format, ...)
  * the text grew. It is empty afterwards. */
 const char *tp_arena_take(struct tp_arena *arena, struct tp_text *text);
 
+/* The same; "" when memory ended, which arena->failed keeps. */
+const char *tp_arena_words(struct tp_arena *arena, struct tp_text *text);
+
 /* All-zero bytes are an empty list; the texts are an arena's. */
 struct tp_notes {
     const char **texts;

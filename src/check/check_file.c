@@ -128,7 +128,6 @@ static void place_findings(const char *source, size_t length,
     findings->count = kept;
 }
 
-/* Notes the first thing that could not be read. */
 /* The first of what tokens and statements could not be made of. */
 static struct tp_py_problem first_problem(const struct tp_script *script)
 {
@@ -141,6 +140,7 @@ static struct tp_py_problem first_problem(const struct tp_script *script)
     return first;
 }
 
+/* Notes the first thing that could not be read. */
 static void note_problem(const struct tp_script *script,
                          struct tp_check_file *file)
 {

@@ -108,18 +108,12 @@ typedef void widen_fn(const struct tp_py_tokens *tokens,
 static enum tp_status widen_in_file(const char *path, widen_fn *how,
                                     uint32_t *first, uint32_t *last)
 {
-    struct tp_bytes bytes = {.fd = -1};
     struct tp_py_tokens tokens = {0};
     struct tp_py_tree tree = {0};
-    char *source = NULL;
-    enum tp_status status = tp_bytes_open(path, &bytes, NULL);
-    const size_t size = (size_t)bytes.size;
-    if (status == TP_OK && bytes.size > TP_LIMIT_SCRIPT_BYTES)
-        status = TP_E_LIMIT;
-    if (status == TP_OK && !(source = malloc(size + 1)))
-        status = TP_E_MEMORY;
-    if (status == TP_OK)
-        status = tp_bytes_read(&bytes, 0, source, size, NULL);
+    char *source;
+    size_t size;
+    enum tp_status status = tp_bytes_load(
+        path, "a script", TP_LIMIT_SCRIPT_BYTES, &source, &size, NULL);
     if (status == TP_OK)
         status = tp_py_lex(source, size, &tokens, NULL);
     if (status == TP_OK)
@@ -129,7 +123,6 @@ static enum tp_status widen_in_file(const char *path, widen_fn *how,
     tp_py_tree_clear(&tree);
     tp_py_tokens_clear(&tokens);
     free(source);
-    tp_bytes_close(&bytes);
     return status;
 }
 

@@ -65,8 +65,7 @@ static const char *words_of(struct page_rows *rows, const char *words,
         tp_text_add(&text, ": ");
         tp_check_words(more, what, &text);
     }
-    const char *kept = tp_arena_take(&rows->arena, &text);
-    return kept ? kept : "";
+    return tp_arena_words(&rows->arena, &text);
 }
 
 static struct finding finding_of(struct page_rows *rows,

@@ -141,8 +141,7 @@ static struct tp_dump_finding *add(struct finder *f,
 
 static const char *keep(struct finder *f, struct tp_text *text)
 {
-    const char *kept = tp_arena_take(&f->findings->arena, text);
-    return kept ? kept : "";
+    return tp_arena_words(&f->findings->arena, text);
 }
 
 static enum tp_status find_swapped(struct finder *f)

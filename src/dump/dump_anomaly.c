@@ -391,8 +391,7 @@ static enum tp_status look_at_outputs(struct tracer *tracer, size_t at,
 
 static const char *text_of(struct tracer *tracer, struct tp_text *text)
 {
-    const char *own = tp_arena_take(&tracer->out->arena, text);
-    return own ? own : "";
+    return tp_arena_words(&tracer->out->arena, text);
 }
 
 /* "output.0: NaN" */

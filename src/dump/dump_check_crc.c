@@ -152,9 +152,7 @@ static const char *item_name(const struct search *search, size_t item)
     if (call > 0)
         tp_dump_item_name(&place->calls[call - 1], &place->items[item],
                           "kwargs", &name);
-    const char *text =
-        tp_arena_take(&search->checker->findings->arena, &name);
-    return text ? text : "";
+    return tp_arena_words(&search->checker->findings->arena, &name);
 }
 
 static void explain(const struct search *search, const struct tp_dump_at *at,

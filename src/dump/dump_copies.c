@@ -471,7 +471,7 @@ static enum tp_status add_finding(const struct tp_dump_copy_row *row,
     finding->name = tp_dump_finding_text(findings, "%s", row->name);
     finding->expected = "equal on all ranks that share it";
     finding->found = "different";
-    finding->evidence = tp_arena_take(&findings->arena, &text);
+    finding->evidence = tp_arena_words(&findings->arena, &text);
     finding->suggestion =
         !strcmp(row->kind, "collective")
             ? "A collective leaves the same on all its ranks: look at the "

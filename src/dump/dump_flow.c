@@ -75,8 +75,7 @@ static const char *name_of(struct audit *audit, struct spot spot)
 {
     struct tp_text text = {0};
     tp_dump_item_name(call_of(spot), item_of(spot), "kwargs", &text);
-    const char *name = tp_arena_take(&audit->flow->arena, &text);
-    return name ? name : "";
+    return tp_arena_words(&audit->flow->arena, &text);
 }
 
 static enum tp_status add_row(struct audit *audit, const char *kind,

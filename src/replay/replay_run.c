@@ -499,7 +499,7 @@ static const char *max_rel_of(const struct tp_perturbed_flag *flag,
     if (flag->kind != TP_PERTURBED_RATIO)
         return words[flag->kind];
     tp_python_float(flag->max_rel, &text);
-    return tp_arena_take(arena, &text);
+    return tp_arena_words(arena, &text);
 }
 
 static enum tp_status add_flag(struct work *work, const struct slot *slot,

@@ -90,8 +90,7 @@ const char *tp_finding_text(struct tp_findings *findings, const char *format,
 
 const char *tp_finding_take(struct tp_findings *findings, struct tp_text *text)
 {
-    const char *copy = tp_arena_take(&findings->arena, text);
-    return copy ? copy : "";
+    return tp_arena_words(&findings->arena, text);
 }
 
 const char *tp_finding_explained(struct tp_findings *findings, uint64_t rows)

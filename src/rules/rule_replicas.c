@@ -255,21 +255,12 @@ static bool is_said_tied(const struct tp_rule_input *input,
     const struct tp_found_list *files = &input->run->files;
     if (row->source >= files->count)
         return false;
-    const char *name = files->files[row->source].path;
-    const char *slash = strrchr(name, '/');
-    struct tp_text path = {0};
-    struct tp_error ignored = {0};
     bool tied = false;
     const struct tp_json_visitor visitor = {&tied, see_member};
-    tp_text_bytes(&path, name, slash ? (size_t)(slash - name) + 1 : 0);
-    tp_text_add(&path, "config.json");
-    const enum tp_status status =
-        path.failed ? TP_E_MEMORY
-                    : tp_json_walk_file(tp_text_get(&path), &visitor, &ignored);
+    const enum tp_status status = tp_json_walk_beside(
+        files->files[row->source].path, "config.json", &visitor, NULL);
     input->findings->arena.failed |= status == TP_E_MEMORY;
-    tied = tied && status == TP_OK;
-    tp_text_clear(&path);
-    return tied;
+    return tied && status == TP_OK;
 }
 
 static enum tp_status tell_untied(const struct tp_rule_input *input,

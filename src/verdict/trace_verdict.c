@@ -327,8 +327,7 @@ static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
     else
         tp_text_add(&text, "; the longest%s, %s: ", some, worst->path);
     tp_text_add(&text, "%s", judged->verdict.sentence);
-    const char *sentence = tp_arena_take(&judged->arena, &text);
-    judged->verdict.sentence = sentence ? sentence : "";
+    judged->verdict.sentence = tp_arena_words(&judged->arena, &text);
 }
 
 void tp_trace_verdict_of_run(const struct tp_trace_run *run,
