@@ -35,9 +35,8 @@ bool tp_try_bias(struct tp_tries *t)
     struct tp_array *array = array_of(t, name);
     if (!array)
         return false;
-    double *zero = calloc((size_t)array->count + 1, sizeof *zero);
-    const bool fit =
-        tp_replay_has(&t->call, zero) && tp_tries_fit_with(t, array, zero);
+    double *zero = tp_replay_room(&t->call, array->count, sizeof *zero);
+    const bool fit = zero && tp_tries_fit_with(t, array, zero);
     free(zero);
     if (fit)
         TP_SAY(t, "its %s was left out", name);
@@ -60,8 +59,8 @@ static bool fits_across(struct tp_tries *t, struct tp_array *array)
 {
     if (!array || !array->value || array->dims < 2 || array->count == 0)
         return false;
-    double *values = malloc((size_t)array->count * sizeof *values);
-    if (tp_replay_has(&t->call, values))
+    double *values = tp_replay_room(&t->call, array->count, sizeof *values);
+    if (values)
         read_across(array, values);
     const bool fit = values && tp_tries_fit_with(t, array, values);
     free(values);
@@ -242,8 +241,7 @@ bool tp_try_mask(struct tp_tries *t)
     }
     if (!mask)
         return false;
-    double *open = malloc((size_t)mask->count * sizeof *open + 1);
-    tp_replay_has(&t->call, open);
+    double *open = tp_replay_room(&t->call, mask->count, sizeof *open);
     for (int64_t i = 0; open && i < mask->count; i++)
         open[i] = mask->dtype == TP_BOOL;
     const bool fit = open && tp_tries_fit_with(t, mask, open);

@@ -99,8 +99,8 @@ static void round_given(struct tp_replay_call *call, int bits, double **saved,
             continue;
         const size_t size = (size_t)array->count * sizeof *array->value;
         if (!back)
-            saved[i] = malloc(size + 1);
-        if (!back && tp_replay_has(call, saved[i])) {
+            saved[i] = tp_replay_room(call, array->count, sizeof *saved[i]);
+        if (!back && saved[i]) {
             memcpy(saved[i], array->value, size);
             for (int64_t k = 0; k < array->count; k++)
                 array->value[k] = to_bits(array->value[k], bits);
@@ -142,14 +142,10 @@ static bool is_rounded(struct tp_tries *t, int bits)
     const size_t count = t->call.call->count +
                          (t->call.forward ? t->call.forward->call->count : 0);
     const struct tp_array *right = &t->call.outputs[worst];
-    double **saved = calloc(count + 1, sizeof *saved), off;
-    double *made = saved && right->count
-                       ? malloc((size_t)right->count * sizeof *made)
-                       : NULL;
+    double **saved = tp_replay_room(&t->call, (int64_t)count, sizeof *saved);
+    double *made = tp_replay_room(&t->call, right->count, sizeof *made), off;
     bool like = false;
-    if (right->count)
-        tp_replay_has(&t->call, made);
-    if (made) {
+    if (saved && made && right->count) {
         round_given(&t->call, bits, saved, false);
         tp_tries_run(t, &off);
         const bool ran = t->call.output_count == t->count;

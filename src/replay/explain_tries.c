@@ -83,8 +83,8 @@ bool tp_tries_fit_with(struct tp_tries *t, struct tp_array *array,
     const size_t size = (size_t)array->count * sizeof *kept;
     if (!memcmp(kept, values, size))
         return false; /* that is what was computed                          */
-    double *copy = malloc(size + 1);
-    if (!tp_replay_has(&t->call, copy))
+    double *copy = tp_replay_room(&t->call, array->count, sizeof *copy);
+    if (!copy)
         return false;
     memcpy(copy, values, size);
     array->value = copy;

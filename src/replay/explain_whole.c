@@ -91,8 +91,7 @@ static int64_t mark(const struct tp_array *made, const struct tp_array *dumped,
 /* The bounds of a result's elements, with steps in few bits. */
 static double *widths_of(const struct tp_tries *t, const struct tp_array *few)
 {
-    double *widths = malloc((size_t)few->count * sizeof *widths + 1);
-    tp_replay_has(&t->call, widths);
+    double *widths = tp_replay_room(&t->call, few->count, sizeof *widths);
     for (int64_t i = 0; widths && i < few->count; i++)
         widths[i] = few->bound ? few->bound[i] : 0;
     return widths;
@@ -140,8 +139,9 @@ static void tell_marked(struct tp_tries *t, const struct tp_array *made,
     struct tp_text text = {0};
     tp_damage_view_plain(made->dims, made->shape, &view);
     tp_damage_plan_make(TP_UINT8, 0, &view, &plan);
-    int64_t *cells = calloc(plan.cells + 1, sizeof *cells);
-    if (tp_replay_has(&t->call, cells) && bad > 0 && 2 * bad < count) {
+    int64_t *cells =
+        tp_replay_room(&t->call, (int64_t)plan.cells, sizeof *cells);
+    if (cells && bad > 0 && 2 * bad < count) {
         const struct tp_span pair[2] = {
             {TP_UINT8, marks + count, (size_t)count},
             {TP_UINT8, marks, (size_t)count}};
@@ -152,7 +152,7 @@ static void tell_marked(struct tp_tries *t, const struct tp_array *made,
             tp_damage_tell_where(&plan, &shape, &text);
     }
     if (text.failed)
-        tp_replay_has(&t->call, false);
+        tp_replay_lost(&t->call);
     if (text.length)
         TP_SAY(t, "%" PRId64 " of its %" PRId64 " elements are wrong: %.150s",
                bad, count, tp_text_get(&text));
@@ -213,8 +213,8 @@ static void tell_standing_out(struct tp_tries *t, uint8_t *marks,
 bool tp_try_region(struct tp_tries *t)
 {
     const struct tp_array *made = &t->call.outputs[t->verdict->result];
-    uint8_t *marks = calloc(2 * (size_t)made->count + 2, 1);
-    if (!tp_replay_has(&t->call, marks))
+    uint8_t *marks = tp_replay_room(&t->call, 2 * made->count, sizeof *marks);
+    if (!marks)
         return false;
     const int64_t bad = mark(made, &t->dumped[t->verdict->result], marks);
     tell_marked(t, made, marks, bad, !t->strict && t->beyond <= 2 * bad);

@@ -69,17 +69,25 @@ static const struct tp_dump_call *forward_of(const struct tp_dump_place *place,
                                                                         : NULL;
 }
 
-bool tp_replay_has(const struct tp_replay_call *replay, bool memory)
+void tp_replay_lost(const struct tp_replay_call *replay)
 {
-    if (!memory && replay->lost)
+    if (replay->lost)
         *replay->lost = true;
-    return memory;
+}
+
+void *tp_replay_room(const struct tp_replay_call *replay, int64_t count,
+                     size_t size)
+{
+    void *room = calloc((size_t)count + 1, size);
+    if (!room)
+        tp_replay_lost(replay);
+    return room;
 }
 
 bool tp_replay_did(const struct tp_replay_call *replay, enum tp_status status)
 {
     if (status == TP_E_MEMORY)
-        tp_replay_has(replay, false);
+        tp_replay_lost(replay);
     return status == TP_OK;
 }
 

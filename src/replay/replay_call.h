@@ -36,9 +36,12 @@ struct tp_replay_call {
                    then: whoever began the call fails for it; or NULL       */
 };
 
-/* Whether there is memory, or a status is TP_OK, for what is only tried. Where
- * memory ended *replay->lost is set. */
-bool tp_replay_has(const struct tp_replay_call *replay, bool memory);
+/* For what is only tried: where memory ended, *replay->lost is set. Room for
+ * count elements of size bytes, and one more, all 0: the caller's to free; or
+ * NULL. Whether a status is TP_OK. */
+void tp_replay_lost(const struct tp_replay_call *replay);
+void *tp_replay_room(const struct tp_replay_call *replay, int64_t count,
+                     size_t size);
 bool tp_replay_did(const struct tp_replay_call *replay, enum tp_status status);
 
 /* Reads the tensors that go into a call, which is zeroed but for place, call

@@ -29,8 +29,8 @@ static void turn(struct tp_replay_call *call, size_t item, double **saved,
         free(*saved);
         return;
     }
-    *saved = malloc(size + 1);
-    if (!tp_replay_has(call, *saved))
+    *saved = tp_replay_room(call, array->count, sizeof **saved);
+    if (!*saved)
         return;
     memcpy(*saved, array->value, size);
     for (int64_t k = 0; k < array->count; k++)
@@ -49,15 +49,14 @@ static void turn_all(struct tp_replay_call *call, double **saved, bool back)
 double tp_condition_change(struct tp_replay_call *call,
                            const struct tp_operator *row)
 {
-    double **saved =
-        calloc(call->call->count +
-                   (call->forward ? call->forward->call->count : 0) + 1,
-               sizeof *saved);
+    const size_t all = call->call->count +
+                       (call->forward ? call->forward->call->count : 0);
+    double **saved = tp_replay_room(call, (int64_t)all, sizeof *saved);
     struct tp_error err = {0};
     struct tp_array *plain = call->outputs;
     const size_t count = call->output_count;
     double change = 0;
-    if (!tp_replay_has(call, saved))
+    if (!saved)
         return NAN;
     call->outputs = NULL;
     call->output_count = call->output_capacity = 0;

@@ -143,10 +143,9 @@ static void take_magnitudes(struct repairer *r, bool back, double **saved)
         if (!array->value || tp_dtype_rounding(array->dtype) == 0)
             continue;
         const size_t size = (size_t)array->count * sizeof *array->value;
-        if (!back) {
-            saved[i] = malloc(size + 1);
-            tp_replay_has(r->call, saved[i]);
-        }
+        if (!back)
+            saved[i] =
+                tp_replay_room(r->call, array->count, sizeof *saved[i]);
         if (back && saved[i])
             memcpy(array->value, saved[i], size);
         else if (saved[i])
@@ -166,8 +165,9 @@ static double cancellation(struct repairer *r)
     struct tp_array *plain, *large;
     size_t count, large_count;
     double times = NAN;
-    double **saved = calloc(r->call->call->count + 1, sizeof *saved);
-    if (!tp_replay_has(r->call, saved))
+    double **saved =
+        tp_replay_room(r->call, (int64_t)r->call->call->count, sizeof *saved);
+    if (!saved)
         return NAN;
     const bool ran = run(r, &plain, &count);
     take_magnitudes(r, false, saved);
@@ -258,8 +258,8 @@ static bool try_logits(struct repairer *r)
         tp_arg_axis(r->call, "dim", -1, logits->dims, &axis, &err) != TP_OK)
         return true;
     const size_t size = (size_t)logits->count * sizeof *logits->value;
-    double *saved = malloc(size + 1);
-    if (!tp_replay_has(r->call, saved))
+    double *saved = tp_replay_room(r->call, logits->count, sizeof *saved);
+    if (!saved)
         return true;
     memcpy(saved, logits->value, size);
     subtract_most(logits, axis);

@@ -270,8 +270,8 @@ bool tp_sum_inside(const struct tp_replay_call *call,
         (!attends && !find_terms(call, row, at, &place, &line)))
         return false;
     const int64_t room = attends ? 3 * (int64_t)TERMS : line.length;
-    line.terms = malloc((size_t)room * sizeof *line.terms + 1);
-    if (!tp_replay_has(call, line.terms))
+    line.terms = tp_replay_room(call, room, sizeof *line.terms);
+    if (!line.terms)
         return false;
     *element = attends ? attention_of(call, at, adder, line.terms)
                        : element_of(call, row, place, adder, &line);

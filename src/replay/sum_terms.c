@@ -62,7 +62,7 @@ struct tp_addend_list tp_sum_terms(const struct tp_replay_call *call,
             ? axis_terms(call, !strcmp(row->names, "mean"), at)
             : tp_addends_at(result, at);
     if (list.lost)
-        tp_replay_has(call, false);
+        tp_replay_lost(call);
     return list;
 }
 
@@ -439,8 +439,8 @@ int64_t tp_sum_lost(const struct tp_sum *sum, int64_t *count)
     }
     *count = list.count;
     free(list.value);
-    uint8_t *fits = malloc((size_t)*count + 1);
-    if (!tp_replay_has(sum->call, fits) || elements < 4 || *count < 4)
+    uint8_t *fits = tp_replay_room(sum->call, *count, sizeof *fits);
+    if (!fits || elements < 4 || *count < 4)
         *count = 0;
     for (int64_t i = 0; i < *count; i++)
         fits[i] = 1;
