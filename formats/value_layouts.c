@@ -21,7 +21,7 @@
 #include "base/search.h"
 #include "base/text.h"
 #include "data/scaled.h"
-#include "formats/json/json_members.h"
+#include "formats/model_config.h"
 
 /* Sets of dtypes. */
 enum {
@@ -494,55 +494,41 @@ static enum tp_status find_one(struct search *s, size_t number, size_t *bare)
     return status;
 }
 
-/* ---- config.json -------------------------------------------------------- */
+/* ---- those without scales ------------------------------------------------ */
 
-static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
-                                 struct tp_arena *arena, struct tp_error *err)
+/* Why nothing is known of the values of a tensor. */
+static enum tp_status skip_one(struct search *s, const struct tp_tensor *tensor,
+                               const struct tp_model_config *config)
 {
-    (void)arena;
-    (void)err;
-    bool *scaled = context;
-    if (strcmp(pair->key, "quantization_config") != 0)
-        return TP_OK;
-    const char *method = tp_json_text(pair->value, "quant_method", "");
-    *scaled = !strcmp(method, "fp8") || !strcmp(method, "modelopt") ||
-              !strcmp(method, "compressed-tensors");
-    return TP_OK;
-}
-
-/* Sets *configured: whether the configuration beside a file says that weights
- * have scales. One that cannot be read says nothing. TP_E_MEMORY. */
-static enum tp_status read_configured(const char *name, bool *configured,
-                                      struct tp_error *err)
-{
-    bool scaled = false;
-    const struct tp_json_visitor visitor = {&scaled, see_member};
-    const enum tp_status status =
-        tp_json_walk_beside(name, "config.json", &visitor, NULL);
-    *configured = scaled && status == TP_OK;
-    return status == TP_E_MEMORY ? tp_fail_memory(err) : TP_OK;
+    if (!has_dtype(tensor, FLOAT8))
+        return add_skip(s, tensor->path, TP_E_NOT_FOUND,
+                        "packed codes without scales (_scale or _scales): "
+                        "their values are not known");
+    if (config->scaled)
+        return add_skip(s, tensor->path, TP_E_NOT_FOUND,
+                        "codes of 8 bits without scales (_scale_inv or "
+                        "_scale), though config.json beside it says that they "
+                        "have some: their values are not known");
+    struct tp_error why = {0};
+    tp_fail(&why, config->why.code, -1,
+            "codes of 8 bits without scales; whether they have some is not "
+            "known: config.json beside it: %s",
+            config->why.message);
+    return tp_tensor_file_skip(s->file, tensor->path, &why, s->err);
 }
 
 static enum tp_status skip_bare(struct search *s, const char *name)
 {
     struct value value;
     size_t stem;
-    bool configured;
-    enum tp_status status = read_configured(name, &configured, s->err);
+    struct tp_model_config config;
+    enum tp_status status = tp_model_config_read(name, &config, s->err);
     for (size_t i = 0; i < s->count && status == TP_OK; i++) {
         const struct tp_tensor *tensor = &s->file->tensors[i];
-        if (tensor->encoded || tensor->scaled ||
-            !wants_scales(tensor, configured) ||
-            find_layout(s, i, &value, &stem))
-            continue;
-        status =
-            add_skip(s, tensor->path, TP_E_NOT_FOUND,
-                     has_dtype(tensor, FLOAT8)
-                         ? "codes of 8 bits without scales (_scale_inv or "
-                           "_scale), though config.json beside it says that "
-                           "they have some: their values are not known"
-                         : "packed codes without scales (_scale or _scales): "
-                           "their values are not known");
+        if (!tensor->encoded && !tensor->scaled &&
+            wants_scales(tensor, config.scaled || config.unread) &&
+            !find_layout(s, i, &value, &stem))
+            status = skip_one(s, tensor, &config);
     }
     return status;
 }

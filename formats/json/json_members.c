@@ -145,20 +145,6 @@ enum tp_status tp_json_walk_file(const char *path,
     return status;
 }
 
-enum tp_status tp_json_walk_beside(const char *path, const char *name,
-                                   const struct tp_json_visitor *visitor,
-                                   struct tp_error *err)
-{
-    struct tp_text beside = {0};
-    tp_text_bytes(&beside, path, (size_t)(tp_file_base_name(path) - path));
-    tp_text_add(&beside, "%s", name);
-    const enum tp_status status =
-        beside.failed ? tp_fail_memory(err)
-                      : tp_json_walk_file(tp_text_get(&beside), visitor, err);
-    tp_text_clear(&beside);
-    return status;
-}
-
 enum tp_status tp_json_walk_memory(const void *memory, size_t size,
                                    size_t chunk,
                                    const struct tp_json_visitor *visitor,

@@ -51,11 +51,6 @@ enum tp_status tp_json_walk_file(const char *path,
                                  const struct tp_json_visitor *visitor,
                                  struct tp_error *err);
 
-/* The same for the file of that name in the folder of `path`. */
-enum tp_status tp_json_walk_beside(const char *path, const char *name,
-                                   const struct tp_json_visitor *visitor,
-                                   struct tp_error *err);
-
 /* The same for memory, read `chunk` bytes at a time, which changes nothing. */
 enum tp_status tp_json_walk_memory(const void *memory, size_t size,
                                    size_t chunk,

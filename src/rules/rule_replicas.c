@@ -18,7 +18,7 @@
 
 #include "base/order.h"
 #include "base/text.h"
-#include "formats/json/json_members.h"
+#include "formats/model_config.h"
 #include "rules/checkpoint.h"
 #include "rules/rules.h"
 
@@ -237,57 +237,60 @@ static const struct tp_row *embedding_of(const struct tp_run *run,
     return NULL;
 }
 
-static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
-                                 struct tp_arena *arena, struct tp_error *err)
-{
-    (void)arena;
-    (void)err;
-    bool *tied = context;
-    if (!strcmp(pair->key, "tie_word_embeddings"))
-        *tied = pair->value->kind == TP_JSON_BOOL && pair->value->integer;
-    return TP_OK;
-}
-
-/* Whether config.json beside a row's file says that they are one. */
-static bool is_said_tied(const struct tp_rule_input *input,
-                         const struct tp_row *row)
+/* What config.json beside a row's file says. */
+static struct tp_model_config config_of(const struct tp_rule_input *input,
+                                        const struct tp_row *row)
 {
     const struct tp_found_list *files = &input->run->files;
-    if (row->source >= files->count)
-        return false;
-    bool tied = false;
-    const struct tp_json_visitor visitor = {&tied, see_member};
-    const enum tp_status status = tp_json_walk_beside(
-        files->files[row->source].path, "config.json", &visitor, NULL);
-    input->findings->arena.failed |= status == TP_E_MEMORY;
-    return tied && status == TP_OK;
+    struct tp_model_config config = {.tied = false};
+    if (row->source < files->count &&
+        tp_model_config_read(files->files[row->source].path, &config, NULL) !=
+            TP_OK)
+        input->findings->arena.failed = true;
+    return config;
 }
 
+/* Of an output layer that is not the embedding, unless it need not be. */
 static enum tp_status tell_untied(const struct tp_rule_input *input,
                                   const struct tp_rule *rule,
                                   const struct tp_row *head,
                                   const struct tp_row *before,
                                   struct tp_error *err)
 {
+    struct tp_model_config config = {.tied = true};
     struct tp_finding *finding;
+    if (!before)
+        config = config_of(input, head);
+    if (!config.tied && !config.unread)
+        return TP_OK;
     enum tp_status status =
         tp_finding_add(input->findings, rule, head, &finding, err);
     if (status != TP_OK)
         return status;
-    finding->level = TP_SEVERITY_MEDIUM;
+    finding->level = config.tied ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     finding->metric = "l2_norm";
     finding->value = head->numbers.l2_norm;
     finding->baseline = embedding_of(input->run, head)->numbers.l2_norm;
     finding->excess = 1;
-    finding->evidence =
-        before ? tp_finding_text(input->findings,
-                                 "it was the embedding in iteration %" PRId64
-                                 ", and is not in iteration %" PRId64,
-                                 before->label.iteration, head->label.iteration)
-               : "config.json beside it says tie_word_embeddings, and it is "
-                 "not the embedding";
-    finding->suggestion = "tie the weights again after loading and before the "
-                          "optimizer is made, or say that they are not tied";
+    if (before)
+        finding->evidence =
+            tp_finding_text(input->findings,
+                            "it was the embedding in iteration %" PRId64
+                            ", and is not in iteration %" PRId64,
+                            before->label.iteration, head->label.iteration);
+    else if (config.tied)
+        finding->evidence = "config.json beside it says tie_word_embeddings, "
+                            "and it is not the embedding";
+    else
+        finding->evidence = tp_finding_text(
+            input->findings,
+            "it is not the embedding, and whether it should be is not known: "
+            "config.json beside it: %s",
+            config.why.message);
+    finding->suggestion =
+        config.tied ? "tie the weights again after loading and before the "
+                      "optimizer is made, or say that they are not tied"
+                    : "mend config.json, and look again";
     return TP_OK;
 }
 
@@ -309,7 +312,7 @@ enum tp_status tp_rule_tied(const struct tp_rule_input *input,
             continue;
         if (tp_checkpoint_are_equal(row, embedding))
             tied = row;
-        else if (tied || is_said_tied(input, row))
+        else
             status = tell_untied(input, rule, row, tied, err);
     }
     return status;

@@ -96,4 +96,38 @@ check scales "$step" negative \
     "medium scales scale_negative 10 up_proj.weight +0"
 check scales "$step" wide \
     "low scales blocks_below_half 10 up_proj.weight +0"
+# configured TEXT FINDING UNKNOWN: a config.json of that text says, or not, that
+# an output layer is the embedding, and that codes have scales.
+configured()
+{
+    echo "$1" > run/config.json
+    echo "$1" > codes/config.json
+    must tprof-analyze run --no_plots --output_dir out > text
+    jq -r '.findings[] | select(.rule == "tied") |
+        "\(.severity) \(.evidence)"' out/findings.json > told
+    tprof-analyze codes --no_plots --output_dir out > text
+    grep -A 2 '^Damaged or' text | tail -n +2 | tr -s ' \n' ' ' >> told
+    [ "$(cat told)" = "$2${3:+
+ codes/model.pt [a.weight]: codes of 8 bits without scales$3 }" ] || {
+        echo "$1:"
+        cat told
+    }
+}
+
+rm -rf run
+mkdir run codes
+cp "$data/plain-untied/30.pt" run/model.pt
+cp "$srcdir/testdata/quantised/bad-scale_missing/model.pt" codes
+configured '{}' ''
+configured '{"tie_word_embeddings": true,
+    "quantization_config": {"quant_method": "fp8"}}' \
+    "medium config.json beside it says tie_word_embeddings, and it is not \
+the embedding" \
+    " (_scale_inv or _scale), though config.json beside it says that they \
+have some: their values are not known"
+configured '{"tie_word_emb' \
+    "low it is not the embedding, and whether it should be is not known: \
+config.json beside it: the file ends too early" \
+    "; whether they have some is not known: config.json beside it: the file \
+ends too early"
 echo done
