@@ -2,7 +2,6 @@
 #include "formats/model_config.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -31,14 +30,14 @@ enum tp_status tp_model_config_read(const char *path,
 {
     const struct tp_json_visitor visitor = {config, see_member};
     struct tp_text beside = {0};
-    struct stat info;
-    enum tp_status status = TP_OK;
+    bool there = false;
     *config = (struct tp_model_config){.scaled = false};
     tp_text_bytes(&beside, path, (size_t)(tp_file_base_name(path) - path));
     tp_text_add(&beside, "config.json");
-    if (beside.failed)
-        status = TP_E_MEMORY;
-    else if (stat(tp_text_get(&beside), &info) == 0)
+    enum tp_status status = beside.failed ? TP_E_MEMORY
+                                          : tp_file_look(tp_text_get(&beside),
+                                                         &there, &config->why);
+    if (status == TP_OK && there)
         status =
             tp_json_walk_file(tp_text_get(&beside), &visitor, &config->why);
     tp_text_clear(&beside);
